@@ -239,7 +239,7 @@ def checked(loaded: Loaded, *, tests_contracts: bool = False) -> Loaded:
 
 def has_queries(manifest: Manifest) -> bool:
     """Return whether a manifest has SQL."""
-    from airflow_provider_odf.manifest.events import SetTransform
+    from airflow_provider_odf.manifest.model import SetTransform
 
     events = manifest.snapshot.metadata
     return any(isinstance(e, SetTransform) or getattr(e, "preprocess", None) is not None for e in events)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import ManifestInvalid, Problem
 from airflow_provider_odf.file_status import is_file
-from airflow_provider_odf.manifest.events import SetAttachments
 from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.manifest.model import SetAttachments
 
 if TYPE_CHECKING:
     from airflow_provider_odf import protocol

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from airflow_provider_odf import column_rules
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.manifest import ddl
-from airflow_provider_odf.manifest import events as e
+from airflow_provider_odf.manifest import model as e
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.model import TransformSql
 from airflow_provider_odf.manifest.place_in_text import query_place

@@ -12,7 +12,7 @@ from airflow_provider_odf.dialect.translate import input_columns, spark_columns,
 from airflow_provider_odf.dialect.types import EVERY_COLUMN, Columns, column_type
 from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.manifest import ddl
-from airflow_provider_odf.manifest import events as e
+from airflow_provider_odf.manifest import model as e
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.names import DatasetAlias, parse_ref
 from airflow_provider_odf.manifest.place_in_text import query_place

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from airflow_provider_odf.manifest.events import AttachmentEmbedded, Attachments
 from airflow_provider_odf.manifest.findings import Finding, rule, valid
+from airflow_provider_odf.manifest.model import AttachmentEmbedded, Attachments
 
 _ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:")
 _FIX = "use a relative path with `/`, such as `README.md` or `images/map.svg`"

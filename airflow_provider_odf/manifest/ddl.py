@@ -13,8 +13,8 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import data_schema as d
 from airflow_provider_odf.manifest import ddl_parser
 from airflow_provider_odf.manifest.encoding import python_name
-from airflow_provider_odf.manifest.events import SetVocab
 from airflow_provider_odf.manifest.fragments import MergeStrategy, ReadStep
+from airflow_provider_odf.manifest.model import SetVocab
 from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.protocol import Column
 

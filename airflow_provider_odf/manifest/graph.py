@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow_provider_odf.manifest.events import SetTransform
+from airflow_provider_odf.manifest.model import SetTransform
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetRef, parse_ref
 
 if TYPE_CHECKING:

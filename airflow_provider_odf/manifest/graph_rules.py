@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from airflow_provider_odf.errors import Place, Problem
-from airflow_provider_odf.manifest.events import SetTransform
 from airflow_provider_odf.manifest.graph import Graph
 from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.manifest.model import SetTransform
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetUri
 from airflow_provider_odf.wording import nearest
 

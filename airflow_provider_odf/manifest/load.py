@@ -13,11 +13,17 @@ from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import files, graph_rules, partial_validation, rules
 from airflow_provider_odf.manifest import folder as folders
 from airflow_provider_odf.manifest.document import Document
-from airflow_provider_odf.manifest.events import AddPushSource, SetPollingSource, SetTransform
 from airflow_provider_odf.manifest.findings import Finding
 from airflow_provider_odf.manifest.graph import AliasOf, Graph, alias_alone
 from airflow_provider_odf.manifest.manifest import CONTENT, Loaded, Manifest, place
-from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataBlock, MetadataEvent
+from airflow_provider_odf.manifest.model import (
+    AddPushSource,
+    DatasetSnapshot,
+    MetadataBlock,
+    MetadataEvent,
+    SetPollingSource,
+    SetTransform,
+)
 from airflow_provider_odf.manifest.problems import problems_of
 from airflow_provider_odf.manifest.yaml_source import parse, read_text, scan
 from airflow_provider_odf.wording import nearest

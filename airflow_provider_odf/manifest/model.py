@@ -1,105 +1,234 @@
-"""Resources of the specification, ``DatasetSnapshot`` and ``MetadataBlock``, and every class that they consist of."""
+"""The specification's types: its metadata events, with the attachments, data files and source states that they record,
+its resources ``DatasetSnapshot`` and ``MetadataBlock``, and, from the modules beside, every class that they consist of.
+
+Members of the unions and fields have the order of the flatbuffers schema.
+"""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from airflow_provider_odf.manifest.base import AliasText, Hash, Time, UInt64
+from pydantic import Field, model_validator
+
+from airflow_provider_odf.manifest.base import AliasText, Base64, Hash, IdText, Spelled, Time, UInt64, refuse
 from airflow_provider_odf.manifest.base import Model as Model
 from airflow_provider_odf.manifest.base import Variant as Variant
-from airflow_provider_odf.manifest.data_schema import DataField as DataField
-from airflow_provider_odf.manifest.data_schema import DataSchema as DataSchema
-from airflow_provider_odf.manifest.data_schema import DataType as DataType
-from airflow_provider_odf.manifest.data_schema import DataTypeBinary as DataTypeBinary
-from airflow_provider_odf.manifest.data_schema import DataTypeBool as DataTypeBool
-from airflow_provider_odf.manifest.data_schema import DataTypeDate as DataTypeDate
-from airflow_provider_odf.manifest.data_schema import DataTypeDecimal as DataTypeDecimal
-from airflow_provider_odf.manifest.data_schema import DataTypeDuration as DataTypeDuration
-from airflow_provider_odf.manifest.data_schema import DataTypeFloat16 as DataTypeFloat16
-from airflow_provider_odf.manifest.data_schema import DataTypeFloat32 as DataTypeFloat32
-from airflow_provider_odf.manifest.data_schema import DataTypeFloat64 as DataTypeFloat64
-from airflow_provider_odf.manifest.data_schema import DataTypeInt8 as DataTypeInt8
-from airflow_provider_odf.manifest.data_schema import DataTypeInt16 as DataTypeInt16
-from airflow_provider_odf.manifest.data_schema import DataTypeInt32 as DataTypeInt32
-from airflow_provider_odf.manifest.data_schema import DataTypeInt64 as DataTypeInt64
-from airflow_provider_odf.manifest.data_schema import DataTypeList as DataTypeList
-from airflow_provider_odf.manifest.data_schema import DataTypeMap as DataTypeMap
-from airflow_provider_odf.manifest.data_schema import DataTypeNull as DataTypeNull
-from airflow_provider_odf.manifest.data_schema import DataTypeOption as DataTypeOption
-from airflow_provider_odf.manifest.data_schema import DataTypeString as DataTypeString
-from airflow_provider_odf.manifest.data_schema import DataTypeStruct as DataTypeStruct
-from airflow_provider_odf.manifest.data_schema import DataTypeTime as DataTypeTime
-from airflow_provider_odf.manifest.data_schema import DataTypeTimestamp as DataTypeTimestamp
-from airflow_provider_odf.manifest.data_schema import DataTypeUInt8 as DataTypeUInt8
-from airflow_provider_odf.manifest.data_schema import DataTypeUInt16 as DataTypeUInt16
-from airflow_provider_odf.manifest.data_schema import DataTypeUInt32 as DataTypeUInt32
-from airflow_provider_odf.manifest.data_schema import DataTypeUInt64 as DataTypeUInt64
-from airflow_provider_odf.manifest.data_schema import ExtraAttributes as ExtraAttributes
-from airflow_provider_odf.manifest.data_schema import TimeUnit as TimeUnit
-from airflow_provider_odf.manifest.events import AddData as AddData
-from airflow_provider_odf.manifest.events import AddPushSource as AddPushSource
-from airflow_provider_odf.manifest.events import AttachmentEmbedded as AttachmentEmbedded
-from airflow_provider_odf.manifest.events import Attachments as Attachments
-from airflow_provider_odf.manifest.events import AttachmentsEmbedded as AttachmentsEmbedded
-from airflow_provider_odf.manifest.events import Checkpoint as Checkpoint
-from airflow_provider_odf.manifest.events import DatasetKind as DatasetKind
-from airflow_provider_odf.manifest.events import DataSlice as DataSlice
-from airflow_provider_odf.manifest.events import DisablePollingSource as DisablePollingSource
-from airflow_provider_odf.manifest.events import DisablePushSource as DisablePushSource
-from airflow_provider_odf.manifest.events import ExecuteTransform as ExecuteTransform
-from airflow_provider_odf.manifest.events import ExecuteTransformInput as ExecuteTransformInput
-from airflow_provider_odf.manifest.events import MetadataEvent as MetadataEvent
-from airflow_provider_odf.manifest.events import OffsetInterval as OffsetInterval
-from airflow_provider_odf.manifest.events import Seed as Seed
-from airflow_provider_odf.manifest.events import SetAttachments as SetAttachments
-from airflow_provider_odf.manifest.events import SetDataSchema as SetDataSchema
-from airflow_provider_odf.manifest.events import SetInfo as SetInfo
-from airflow_provider_odf.manifest.events import SetLicense as SetLicense
-from airflow_provider_odf.manifest.events import SetPollingSource as SetPollingSource
-from airflow_provider_odf.manifest.events import SetTransform as SetTransform
-from airflow_provider_odf.manifest.events import SetVocab as SetVocab
-from airflow_provider_odf.manifest.events import SourceState as SourceState
-from airflow_provider_odf.manifest.fetch_steps import CompressionFormat as CompressionFormat
-from airflow_provider_odf.manifest.fetch_steps import EnvVar as EnvVar
-from airflow_provider_odf.manifest.fetch_steps import EventTimeSource as EventTimeSource
-from airflow_provider_odf.manifest.fetch_steps import EventTimeSourceFromMetadata as EventTimeSourceFromMetadata
-from airflow_provider_odf.manifest.fetch_steps import EventTimeSourceFromPath as EventTimeSourceFromPath
-from airflow_provider_odf.manifest.fetch_steps import EventTimeSourceFromSystemTime as EventTimeSourceFromSystemTime
-from airflow_provider_odf.manifest.fetch_steps import FetchStep as FetchStep
-from airflow_provider_odf.manifest.fetch_steps import FetchStepContainer as FetchStepContainer
-from airflow_provider_odf.manifest.fetch_steps import FetchStepEthereumLogs as FetchStepEthereumLogs
-from airflow_provider_odf.manifest.fetch_steps import FetchStepFilesGlob as FetchStepFilesGlob
-from airflow_provider_odf.manifest.fetch_steps import FetchStepMqtt as FetchStepMqtt
-from airflow_provider_odf.manifest.fetch_steps import FetchStepUrl as FetchStepUrl
-from airflow_provider_odf.manifest.fetch_steps import MqttQos as MqttQos
-from airflow_provider_odf.manifest.fetch_steps import MqttTopicSubscription as MqttTopicSubscription
-from airflow_provider_odf.manifest.fetch_steps import PrepStep as PrepStep
-from airflow_provider_odf.manifest.fetch_steps import PrepStepDecompress as PrepStepDecompress
-from airflow_provider_odf.manifest.fetch_steps import PrepStepPipe as PrepStepPipe
-from airflow_provider_odf.manifest.fetch_steps import RequestHeader as RequestHeader
-from airflow_provider_odf.manifest.fetch_steps import SourceCaching as SourceCaching
-from airflow_provider_odf.manifest.fetch_steps import SourceCachingForever as SourceCachingForever
-from airflow_provider_odf.manifest.fetch_steps import SourceOrdering as SourceOrdering
-from airflow_provider_odf.manifest.fragments import MergeStrategy as MergeStrategy
-from airflow_provider_odf.manifest.fragments import MergeStrategyAppend as MergeStrategyAppend
-from airflow_provider_odf.manifest.fragments import MergeStrategyChangelogStream as MergeStrategyChangelogStream
-from airflow_provider_odf.manifest.fragments import MergeStrategyLedger as MergeStrategyLedger
-from airflow_provider_odf.manifest.fragments import MergeStrategySnapshot as MergeStrategySnapshot
-from airflow_provider_odf.manifest.fragments import MergeStrategyUpsertStream as MergeStrategyUpsertStream
-from airflow_provider_odf.manifest.fragments import ReadStep as ReadStep
-from airflow_provider_odf.manifest.fragments import ReadStepCsv as ReadStepCsv
-from airflow_provider_odf.manifest.fragments import ReadStepEsriShapefile as ReadStepEsriShapefile
-from airflow_provider_odf.manifest.fragments import ReadStepGeoJson as ReadStepGeoJson
-from airflow_provider_odf.manifest.fragments import ReadStepJson as ReadStepJson
-from airflow_provider_odf.manifest.fragments import ReadStepNdGeoJson as ReadStepNdGeoJson
-from airflow_provider_odf.manifest.fragments import ReadStepNdJson as ReadStepNdJson
-from airflow_provider_odf.manifest.fragments import ReadStepParquet as ReadStepParquet
-from airflow_provider_odf.manifest.fragments import SqlQueryStep as SqlQueryStep
-from airflow_provider_odf.manifest.fragments import TemporalTable as TemporalTable
-from airflow_provider_odf.manifest.fragments import Transform as Transform
-from airflow_provider_odf.manifest.fragments import TransformInput as TransformInput
-from airflow_provider_odf.manifest.fragments import TransformSql as TransformSql
+from airflow_provider_odf.manifest.data_schema import *
+from airflow_provider_odf.manifest.fetch_steps import *
+from airflow_provider_odf.manifest.fragments import *
 from airflow_provider_odf.manifest.names import DatasetAlias
+
+DatasetKind: TypeAlias = Annotated[Literal["Root", "Derivative"], Spelled("kind of dataset")]
+
+
+class AttachmentEmbedded(Model):
+    path: str
+    content: str
+
+
+class AttachmentsEmbedded(Variant):
+    kind: Literal["Embedded"] = "Embedded"
+    items: tuple[AttachmentEmbedded, ...]
+
+
+Attachments: TypeAlias = Annotated[AttachmentsEmbedded, Spelled("source of attachments", "Attachments")]
+
+
+class OffsetInterval(Model):
+    """Closed interval of record offsets."""
+
+    start: UInt64
+    end: UInt64
+
+
+class DataSlice(Model):
+    """Data file; ``size`` is in bytes."""
+
+    logical_hash: Hash
+    physical_hash: Hash
+    offset_interval: OffsetInterval
+    size: UInt64
+
+
+class Checkpoint(Model):
+    """Checkpoint file; ``size`` is in bytes."""
+
+    physical_hash: Hash
+    size: UInt64
+
+
+class SourceState(Model):
+    """Progress of reading a source. Standard kinds: ``odf/etag``, ``odf/last-modified``."""
+
+    source_name: str
+    kind: str
+    value: str
+
+
+class ExecuteTransformInput(Model):
+    """Part ``(prev, new]`` of an input's blocks and records that a transaction read."""
+
+    dataset_id: IdText
+    prev_block_hash: Hash | None = None
+    new_block_hash: Hash | None = None
+    prev_offset: UInt64 | None = None
+    new_offset: UInt64 | None = None
+
+
+class AddData(Variant):
+    """A run ingested data into a root dataset."""
+
+    kind: Literal["AddData"] = "AddData"
+    prev_checkpoint: Hash | None = None
+    prev_offset: UInt64 | None = None
+    new_data: DataSlice | None = None
+    new_checkpoint: Checkpoint | None = None
+    new_watermark: Time | None = None
+    new_source_state: SourceState | None = None
+    extra: ExtraAttributes | None = None
+
+
+class ExecuteTransform(Variant):
+    """A run executed a derivative's transform."""
+
+    kind: Literal["ExecuteTransform"] = "ExecuteTransform"
+    query_inputs: tuple[ExecuteTransformInput, ...]
+    prev_checkpoint: Hash | None = None
+    prev_offset: UInt64 | None = None
+    new_data: DataSlice | None = None
+    new_checkpoint: Checkpoint | None = None
+    new_watermark: Time | None = None
+
+
+class Seed(Variant):
+    """Identity of the dataset; always the first event."""
+
+    kind: Literal["Seed"] = "Seed"
+    dataset_id: IdText
+    dataset_kind: DatasetKind
+
+
+class SetPollingSource(Variant):
+    """Source from which runs poll the data of a root dataset, and how they merge them."""
+
+    kind: Literal["SetPollingSource"] = "SetPollingSource"
+    fetch: FetchStep
+    prepare: tuple[PrepStep, ...] | None = None
+    read: ReadStep
+    preprocess: Transform | None = None
+    merge: MergeStrategy
+
+
+class SetTransform(Variant):
+    """Inputs and query of a derivative dataset."""
+
+    kind: Literal["SetTransform"] = "SetTransform"
+    inputs: tuple[TransformInput, ...]
+    transform: Transform
+
+
+class SetVocab(Variant):
+    """Names of the system columns; absent ones have their default."""
+
+    kind: Literal["SetVocab"] = "SetVocab"
+    offset_column: str | None = None
+    operation_type_column: str | None = None
+    system_time_column: str | None = None
+    event_time_column: str | None = None
+
+
+class SetAttachments(Variant):
+    """Files that belong to the dataset, such as a README."""
+
+    kind: Literal["SetAttachments"] = "SetAttachments"
+    attachments: Attachments
+
+
+class SetInfo(Variant):
+    """Description of the dataset."""
+
+    kind: Literal["SetInfo"] = "SetInfo"
+    description: str | None = None
+    keywords: tuple[str, ...] | None = None
+
+
+class SetLicense(Variant):
+    """License of the data."""
+
+    kind: Literal["SetLicense"] = "SetLicense"
+    short_name: str
+    name: str
+    spdx_id: str | None = None
+    website_url: str
+
+
+class SetDataSchema(Variant):
+    """Schema of slices after this event: an Arrow schema (flatbuffers ``Schema`` table) or an ODF schema.
+
+    The specification up to 0.36 calls the Arrow schema ``schema`` and writes it in base64.
+    """
+
+    kind: Literal["SetDataSchema"] = "SetDataSchema"
+    raw_arrow_schema: Base64 | None = None
+    schema_: DataSchema | None = Field(None, alias="schema")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _base64_schema(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        if not isinstance(value.get("schema"), str) or "rawArrowSchema" in value:
+            return value
+        return {("rawArrowSchema" if key == "schema" else key): v for key, v in value.items()}
+
+    @model_validator(mode="after")
+    def _is_one_schema(self) -> SetDataSchema:
+        count = (self.raw_arrow_schema is not None) + (self.schema_ is not None)
+        if count != 1:
+            raise refuse(f"a SetDataSchema needs exactly one of `schema` and `rawArrowSchema`, not {count}")
+        return self
+
+
+class AddPushSource(Variant):
+    """Steps that read and merge the data pushed under ``sourceName``."""
+
+    kind: Literal["AddPushSource"] = "AddPushSource"
+    source_name: str
+    read: ReadStep
+    preprocess: Transform | None = None
+    merge: MergeStrategy
+
+
+class DisablePushSource(Variant):
+    """Removes the push source of this name."""
+
+    kind: Literal["DisablePushSource"] = "DisablePushSource"
+    source_name: str
+
+
+class DisablePollingSource(Variant):
+    """Removes the polling source."""
+
+    kind: Literal["DisablePollingSource"] = "DisablePollingSource"
+
+
+MetadataEvent: TypeAlias = Annotated[
+    AddData
+    | ExecuteTransform
+    | Seed
+    | SetPollingSource
+    | SetTransform
+    | SetVocab
+    | SetAttachments
+    | SetInfo
+    | SetLicense
+    | SetDataSchema
+    | AddPushSource
+    | DisablePushSource
+    | DisablePollingSource,
+    Field(discriminator="kind"),
+    Spelled("metadata event"),
+]
 
 E = TypeVar("E", bound=Variant)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from airflow_provider_odf.manifest import ddl, read_rules
-from airflow_provider_odf.manifest import events as e
+from airflow_provider_odf.manifest import model as e
 from airflow_provider_odf.manifest.findings import Finding, rule
 from airflow_provider_odf.merge_strategies import can_follow
 from airflow_provider_odf.protocol import DatasetVocabulary

@@ -16,7 +16,7 @@ from airflow_provider_odf.manifest import (
     step_rules,
     transform_rules,
 )
-from airflow_provider_odf.manifest import events as e
+from airflow_provider_odf.manifest import model as e
 from airflow_provider_odf.manifest.findings import INVALID, Finding, rule, valid
 from airflow_provider_odf.manifest.fragments import TransformInput
 from airflow_provider_odf.manifest.model import DatasetSnapshot

@@ -320,11 +320,3 @@ def test_the_last_event_of_a_class_counts() -> None:
     assert snapshot.last(model.SetVocab) == metadata[2]
     assert snapshot.last(model.SetLicense) is None
     assert (snapshot.alias.account, snapshot.alias.name) == ("acme", "x")
-
-
-def test_models_are_importable_from_the_package() -> None:
-    import airflow_provider_odf.manifest as package
-
-    assert package.DatasetSnapshot is model.DatasetSnapshot
-    with pytest.raises(AttributeError):
-        _ = package.Nothing
