@@ -132,11 +132,9 @@ def contract_test(
     could not be evaluated.
     """
     from airflow_provider_odf.cli.run import instant
-    from airflow_provider_odf.contract.failed_rows import remove_earlier
     from airflow_provider_odf.contract.load import load
-    from airflow_provider_odf.contract.report import EXIT_CODES
-    from airflow_provider_odf.contract.servers import of_server, server_of
-    from airflow_provider_odf.contract.sources import models_to_test, of_data
+    from airflow_provider_odf.contract.report import EXIT_CODES, remove_earlier
+    from airflow_provider_odf.contract.sources import models_to_test, of_data, of_server, server_of
 
     time = instant(as_of, "--as-of")
     file = load(absolute(contract))
@@ -175,9 +173,7 @@ def _report(
 
 
 def _print(report: ContractReport, how: ReportFormat, contract: str, data: str) -> None:
-    from airflow_provider_odf.contract.report import document
-    from airflow_provider_odf.contract.report_junit import as_junit
-    from airflow_provider_odf.contract.report_text import lines
+    from airflow_provider_odf.contract.report import as_junit, document, lines
 
     match how:
         case ReportFormat.json:

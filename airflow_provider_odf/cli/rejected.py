@@ -104,8 +104,7 @@ def show(
 
     Values of columns that the contract classifies as sensitive, or that are made of such columns, are masked.
     """
-    from airflow_provider_odf.contract.report import document
-    from airflow_provider_odf.contract.report_text import lines
+    from airflow_provider_odf.contract.report import document, lines
     from airflow_provider_odf.cycle.decisions import find
 
     opened = existing_store(store)
@@ -212,7 +211,7 @@ def retest(
     Its data is not fetched again. This is for a contract that was corrected, or clauses about other datasets.
     """
     from airflow_provider_odf.author import of_command
-    from airflow_provider_odf.contract.report_text import lines
+    from airflow_provider_odf.contract.report import lines
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.cycle.decisions import find_undecided
     from airflow_provider_odf.cycle.decisions import retest as retest_

@@ -261,14 +261,14 @@ def _contract_problems(manifest: Manifest, tests_contracts: bool, warnings: set[
     try:
         if (location := find(manifest)) is None:
             return ()
-        from airflow_provider_odf.contract import columns, lint
+        from airflow_provider_odf.contract import lint
 
         file = location.load()
         if not tests_contracts:
             warnings.update(lint.warnings_of(file))
         contract = of_dataset(file, str(manifest.snapshot.name))
-        of_clauses = () if tests_contracts else (*file.problems, *columns.invalid_clauses(file, contract.checks))
-        return [*of_clauses, *columns.problems(manifest, file, contract)]
+        of_clauses = () if tests_contracts else (*file.problems, *lint.invalid_clauses(file, contract.checks))
+        return [*of_clauses, *lint.manifest_problems(manifest, file, contract)]
     except ManifestInvalid as e:
         return e.problems
 

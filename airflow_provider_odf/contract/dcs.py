@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from airflow_provider_odf.contract import references
-from airflow_provider_odf.contract.document_spot import Path, Spot
-from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, pointer
+from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, Path, Spot, pointer
 from airflow_provider_odf.contract.objects import DataContractObject, FieldObject
-from airflow_provider_odf.contract.problems import of_validation
+from airflow_provider_odf.contract.problems import invalid, of_validation
 from airflow_provider_odf.contract.references import Library, Offline, Unresolved
-from airflow_provider_odf.contract.repair import invalid
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest.document import Document
 

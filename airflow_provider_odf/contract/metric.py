@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from airflow_provider_odf.contract import backtracking, ecma_patterns
+from airflow_provider_odf.contract import ecma_patterns
 from airflow_provider_odf.contract.model import Model
 from airflow_provider_odf.contract.thresholds import RuleError
 
@@ -80,8 +80,8 @@ def matches_on_spark(pattern: object) -> dict[str, Any]:
 
     :raises RuleError: it could take exponential time.
     """
-    if backtracking.needs_linear_time(str(pattern)):
-        raise RuleError(backtracking.TOO_SLOW)
+    if ecma_patterns.needs_linear_time(str(pattern)):
+        raise RuleError(ecma_patterns.TOO_SLOW)
     return {"kind": "pattern", "arguments": {"pattern": str(pattern), "java": str(pattern)}}
 
 

@@ -12,15 +12,131 @@ level has the keys of the Data Contract Specification beside its own: ``{"proper
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airflow_provider_odf.contract.document_spot import Spot
-from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, pointer
-from airflow_provider_odf.contract.odcs_objects import StandardObject
-from airflow_provider_odf.contract.physical import logical_type
-from airflow_provider_odf.contract.relationships import Tables
+from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, Spot, pointer
+from airflow_provider_odf.contract.objects import StandardObject
 from airflow_provider_odf.manifest.document import Document
+from airflow_provider_odf.wording import counted
+
+_PHYSICAL_TYPES = {
+    **dict.fromkeys(("char", "character", "nchar", "nvarchar", "varchar", "varchar2", "nvarchar2"), "string"),
+    **dict.fromkeys(("string", "text", "clob", "character varying", "uuid"), "string"),
+    **dict.fromkeys(("tinyint", "smallint", "int", "integer", "int2", "int4", "mediumint"), "int"),
+    **dict.fromkeys(("bigint", "long", "int8", "int64"), "long"),
+    **dict.fromkeys(("decimal", "numeric", "number", "bignumeric", "money"), "decimal"),
+    **dict.fromkeys(("float", "real", "double", "double precision", "float4", "float8", "float64"), "double"),
+    **dict.fromkeys(("boolean", "bool"), "boolean"),
+    **dict.fromkeys(("timestamp", "timestamptz", "timestamp_tz", "timestamp_ltz"), "timestamp"),
+    **dict.fromkeys(("datetime", "datetime2", "datetimeoffset"), "timestamp"),
+    **dict.fromkeys(("timestamp with time zone", "timestamp without time zone"), "timestamp"),
+    "timestamp_ntz": "timestamp_ntz",
+    "date": "date",
+    "time": "time",
+    **dict.fromkeys(("binary", "varbinary", "bytes", "bytea", "blob"), "bytes"),
+    **dict.fromkeys(("array", "list"), "array"),
+    **dict.fromkeys(("struct", "record", "object", "row"), "object"),
+    "map": "map",
+    "variant": "variant",
+}
+
+
+def logical_type(physical: str | None) -> str | None:
+    """Return the logical type of a physical type, None if it is unknown.
+
+    >>> logical_type("VARCHAR(18)")
+    'string'
+    """
+    name = re.sub(r"\s*[(<].*", "", physical or "").strip().lower()
+    return _PHYSICAL_TYPES.get(name)
+
+
+class Tables:
+    """The tables of a document, by name, physical name and id."""
+
+    def __init__(self, document: Document) -> None:
+        self._tables = [t for t in document.value.get("schema") or [] if isinstance(t, dict)]
+
+    def column_of(self, element: str) -> str:
+        """Return an element as ``model.column``; an element that the document lacks stays as it is."""
+        return self._find(element) or element
+
+    def has_table(self, element: str) -> bool:
+        """Whether an element is a table of the document, or a property of one."""
+        names = element.split("/")[1::2] if "/" in element else element.split(".")
+        return bool(names) and _named(self._tables, names[0]) is not None
+
+    def references(self, relationships: Spot) -> Iterator[Clause]:
+        """Yield the foreign keys of one property."""
+        for spot in relationships.items():
+            targets = _texts(spot.get("to"))
+            is_one = len(targets) == 1
+            problem = (
+                "a relationship of a property must refer to exactly one property: move a relationship between several "
+                "properties to the table"
+            )
+            yield _foreign_key(spot, self.column_of(targets[0]) if is_one else {"problem": problem})
+
+    def foreign_keys(self, table: Spot) -> tuple[list[Clause], Mapping[str, tuple[Clause, ...]]]:
+        """Return the foreign keys of a table: those of several columns, and those of one by the name of the column, in
+        lower case."""
+        several: list[Clause] = []
+        single: dict[str, tuple[Clause, ...]] = defaultdict(tuple)
+        for spot in table.at("relationships").items() if table.get("relationships") else ():
+            sources, targets = _texts(spot.get("from")), _texts(spot.get("to"))
+            columns = [self._source(table, source) for source in sources]
+            if not sources or len(sources) != len(targets):
+                counts = f"`from` has {counted(len(sources), 'column')} and `to` has {len(targets)}"
+                several.append(_foreign_key(spot, {"problem": f"{counts}: list the same number of columns in both"}))
+            elif None in columns:
+                unknown = sources[columns.index(None)]
+                several.append(_foreign_key(spot, {"problem": f"{table.get('name')} has no property {unknown}"}))
+            elif len(columns) == 1:
+                single[str(columns[0]).lower()] += (_foreign_key(spot, self.column_of(targets[0])),)
+            else:
+                several.append(_foreign_key(spot, {"columns": columns, "targets": list(map(self.column_of, targets))}))
+        return several, single
+
+    def _find(self, element: str) -> str | None:
+        """Return ``model.column`` for an element, or None."""
+        names = element.split("/")[1::2] if "/" in element else element.split(".")
+        table = _named(self._tables, names[0]) if names else None
+        if table is None:
+            return None
+        path, level = [str(table["name"])], table
+        for name in names[1:]:
+            inner = _named(level.get("properties") or [], name)
+            if inner is None:
+                return None
+            path.append(str(inner.get("physicalName") or inner.get("name")))
+            level = inner
+        return ".".join(path)
+
+    def _source(self, table: Spot, source: str) -> str | None:
+        """Return the column of a table, or None. The name of the table before it may be omitted."""
+        start = f"{table.get('name')}."
+        column = self._find(source if "/" in source or source.startswith(start) else start + source)
+        return column.removeprefix(start) if column and column.startswith(start) else None
+
+
+def _foreign_key(spot: Spot, value: Any) -> Clause:
+    return Clause("references", value, pointer(*spot.path), spot.place)
+
+
+def _texts(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value or ())
+
+
+def _named(elements: list[Any], name: str) -> dict[str, Any] | None:
+    """Return the element of a name, physical name or id."""
+    for key in ("name", "id", "physicalName"):
+        for element in elements:
+            if isinstance(element, dict) and str(element.get(key, "")) == name:
+                return element
+    return None
+
 
 _TYPES = {"integer": "long", "vector": "array"}
 """Logical types, and those of the model where they differ. An integer may have any width: the default of its format is

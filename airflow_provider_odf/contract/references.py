@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urljoin, urlsplit
 
-from airflow_provider_odf.contract.document_spot import Spot
+from airflow_provider_odf.contract.model import Spot
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem, SourceError
 from airflow_provider_odf.manifest import yaml_source
 from airflow_provider_odf.manifest.document import Document

@@ -1,15 +1,25 @@
-"""A contract report for readers and programs: its JSON, its exit code, and the order and words of its outcomes.
+"""A contract report for readers and programs: its JSON, its exit code, its text for logs, its JUnit XML for build
+servers, and the folder with its failing rows.
 
-``docs/contract-report.schema.json`` is the schema of the JSON.
+``docs/contract-report.schema.json`` is the schema of the JSON. In the text, errors and failed clauses come first, and
+clauses that passed are one line. In JUnit XML a clause is a test case, of the class of its model. A failing clause of
+severity warning is skipped with its reason, and so is one that is not enforced: neither breaks a build, and both are
+visible.
 """
 
 from __future__ import annotations
 
+import re
+import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
-from airflow_provider_odf.protocol import Check, CheckResult, ContractReport
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.protocol import FAILED_CLAUSES, Check, CheckResult, ContractReport
+from airflow_provider_odf.text_table import table
 from airflow_provider_odf.wording import counted
 
 EXIT_CODES = {"passed": 0, "warning": 0, "failed": 1, "error": 3}
@@ -81,3 +91,190 @@ def _counted(number: Counter[str]) -> Iterator[str]:
             yield counted(number[name], word) if name in ("error", "warning") else f"{number[name]} {word}"
     if untested := number["unsupported"] + number["informational"]:
         yield f"{untested} {NOT_ENFORCED}"
+
+
+_MOST = 60
+"""Maximum number of characters of a value in a table."""
+
+_LONGEST_CLAUSE = 100
+"""Maximum number of characters of a clause in a table: a query has no limit."""
+
+_LONGEST_REASON = 500
+"""Maximum number of characters of the reason why a clause could not be evaluated."""
+
+_NAMES = ("outcome", "clause", "expected", "found", "rows", "failed", "line")
+
+
+def lines(report: ContractReport, subject: str) -> Iterator[str]:
+    """Yield the lines of a report; ``subject`` is the dataset or the data that was tested."""
+    yield f"contract {report.contract} on {subject}: {report.result} ({counts(report)})"
+    ordered = worst_first(report.results)
+    if errors := [r for r in ordered if r.outcome == "error"]:
+        yield ""
+        yield from table(("outcome", "clause", "line", "reason"), [*_error_rows(errors)])
+    if failed := [r for r in ordered if r.outcome == "fail"]:
+        yield ""
+        yield from table(_NAMES, [_cells(result) for result in failed])
+        for result in failed:
+            yield from _samples(result)
+    if untested := [r for r in ordered if not r.is_enforced]:
+        yield ""
+        yield from table(
+            (NOT_ENFORCED, "clause", "reason"),
+            [(r.outcome, _clause(r), _plain(r.reason)) for r in untested],
+        )
+    if passed := [r for r in ordered if r.outcome == "pass"]:
+        yield ""
+        yield f"passed: {counted(len(passed), 'clause')}"
+
+
+def _error_rows(errors: Iterable[CheckResult]) -> Iterator[Sequence[str]]:
+    """Yield one row for all clauses of a model with the same reason: unreadable data is one problem, not one of each
+    clause."""
+    groups: dict[tuple[str, str, str], list[CheckResult]] = {}
+    for error in errors:
+        groups.setdefault((state(error), error.model, error.reason or error.observed), []).append(error)
+    for (outcome, model, reason), (first, *others) in groups.items():
+        more = f", and {counted(len(others), 'other clause')} of {model or 'the contract'}" if others else ""
+        yield (
+            outcome,
+            _clause(first) + more,
+            str(first.line or ""),
+            _cut(reason, _LONGEST_REASON),
+        )
+
+
+def _cells(result: CheckResult) -> Sequence[str]:
+    numbers = (result.rows, result.failed_rows, result.line or None)
+    texts = (
+        state(result),
+        _clause(result),
+        _cut(result.expected),
+        _cut(result.observed or result.reason),
+    )
+    return *texts, *("" if number is None else str(number) for number in numbers)
+
+
+def _clause(result: CheckResult) -> str:
+    return _cut(result.description, _LONGEST_CLAUSE)
+
+
+def _samples(result: CheckResult) -> Iterator[str]:
+    """Yield the failing rows that the report has, with their values."""
+    if not result.samples:
+        return
+    names = tuple(dict.fromkeys(name for sample in result.samples for name in sample))
+    cells = [[_cut(_text(sample.get(name))) for name in names] for sample in result.samples]
+    yield ""
+    yield f"failing rows: {_clause(result)}"
+    yield from (f"  {line}" for line in table(names, cells))
+
+
+def _text(value: object) -> str:
+    return "null" if value is None else str(value)
+
+
+def _plain(text: str) -> str:
+    """Return a text in one line: values of data may have line breaks and control characters."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _cut(text: str, most: int = _MOST) -> str:
+    plain = _plain(text)
+    return plain if len(plain) <= most else f"{plain[: most - 1]}…"
+
+
+_ELEMENTS = {
+    "fail": "failure",
+    "error": "error",
+    "warning": "skipped",
+    "unsupported": "skipped",
+    "informational": "skipped",
+}
+_INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML cannot represent."""
+
+
+def as_junit(report: ContractReport, file: str = "") -> str:
+    """Return a report as an XML document; ``file`` is the path of the contract."""
+    number = Counter(_ELEMENTS.get(state(result)) for result in report.results)
+    totals = {
+        "tests": str(len(report.results)),
+        "failures": str(number["failure"]),
+        "errors": str(number["error"]),
+        "skipped": str(number["skipped"]),
+    }
+    root = ET.Element("testsuites", {"name": _clean(report.contract), **totals})
+    suite = ET.SubElement(root, "testsuite", {"name": _clean(report.contract), **totals})
+    for result in report.results:
+        _case(suite, result, report, file)
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _case(suite: ET.Element, result: CheckResult, report: ContractReport, file: str) -> None:
+    place = {"file": file, "line": str(result.line)} if file and result.line else {}
+    model = result.model or report.model or "contract"
+    case = ET.SubElement(
+        suite,
+        "testcase",
+        {"classname": _clean(f"{report.contract}.{model}"), "name": _clean(f"{result.description} ({result.path})")}
+        | place,
+    )
+    if (element := _ELEMENTS.get(state(result))) is not None:
+        ending = ET.SubElement(case, element, {"message": _clean(_message(result)), "type": result.kind})
+        ending.text = _clean(_details(result)) or None
+
+
+def _message(result: CheckResult) -> str:
+    text = result.reason or result.observed
+    prefix = f"{NOT_ENFORCED}: " if not result.is_enforced else "warning: " if result.is_warning else ""
+    return f"{prefix}{text}"
+
+
+def _details(result: CheckResult) -> str:
+    """Return what was expected and found, and some failing rows."""
+    if not result.is_enforced:
+        return ""
+    lines = [f"{name}: {text}" for name, text in (("expected", result.expected), ("found", result.observed)) if text]
+    if result.failed_rows is not None:
+        of = f" of {result.rows}" if result.rows is not None else ""
+        lines.append(f"failing: {counted(result.failed_rows, 'row')}{of}")
+    lines += [", ".join(f"{name}={_shown(value)}" for name, value in sample.items()) for sample in result.samples]
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    return "null" if value is None else str(value)
+
+
+def _clean(text: str) -> str:
+    return _INVALID.sub("\ufffd", text)
+
+
+def remove_earlier(folder: Path, models: Iterable[str]) -> None:
+    """Remove the failing rows of earlier tests: a test that passes would leave them as if they were its own.
+
+    :raises InvalidInput: the folder is a file, or it has other data in the place of failing rows. Nothing is removed.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput(f"--failed-rows {folder} is not a folder: choose a folder")
+    earlier = [path for path in (folder / model for model in models) if path.exists()]
+    for path in earlier:
+        if not path.is_dir() or not all(map(_has_failing_rows, path.iterdir())):
+            message = f"--failed-rows {folder}: {path} has other data than failing rows: choose another folder"
+            raise InvalidInput(message)
+    for path in earlier:
+        shutil.rmtree(path)
+
+
+def _has_failing_rows(file: Path) -> bool:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if file.suffix == ".crc" or file.name == "_SUCCESS":
+        return True
+    try:
+        return FAILED_CLAUSES in pq.read_schema(file).names
+    except (OSError, pa.ArrowException):
+        return False

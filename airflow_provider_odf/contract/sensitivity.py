@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from airflow_provider_odf.contract.load import ContractFile
     from airflow_provider_odf.contract.model import Field, Model
+
+
+MASKED = "***"
+"""What is shown in place of a value of a sensitive column."""
+
+
+def masked(row: Mapping[str, Any], sensitive: Collection[str]) -> dict[str, Any]:
+    """Return a row with the values of sensitive columns masked; nulls stay.
+
+    :param sensitive: names of columns in lower case.
+
+    >>> masked({"id": 1, "Mail": "a@b.org", "phone": None}, {"mail", "phone"})
+    {'id': 1, 'Mail': '***', 'phone': None}
+    """
+    if not sensitive:
+        return dict(row)
+    return {n: MASKED if value is not None and n.lower() in sensitive else value for n, value in row.items()}
+
 
 EVERY_COLUMN = "*"
 """Stands for all columns of a dataset whose columns are not known yet."""

@@ -1,15 +1,80 @@
-"""Compile service levels to checks: freshness, latency and retention of data, and promises that data cannot show."""
+"""Service levels: durations, the checks of freshness, latency and retention of data and of promises that data cannot
+show, and promises about time, which a clock judges without reading data.
+"""
 
 from __future__ import annotations
 
+import calendar
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
-from airflow_provider_odf.contract import durations
 from airflow_provider_odf.contract.model import Clause, DataContract, Model
 from airflow_provider_odf.contract.thresholds import Number, RuleError
-from airflow_provider_odf.protocol import SERVICE_LEVEL, Check
+from airflow_provider_odf.protocol import SERVICE_LEVEL, Check, Contract
+
+_NUMBER = r"(\d+(?:[.,]\d+)?)"
+_ISO = re.compile(
+    rf"P(?:{_NUMBER}Y)?(?:{_NUMBER}M)?(?:{_NUMBER}W)?(?:{_NUMBER}D)?"
+    rf"(?:T(?=\d)(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?",
+    re.IGNORECASE,
+)
+_PART = re.compile(rf"\s*{_NUMBER}\s*([a-z]+)\s*(?:,|and\b)?", re.IGNORECASE)
+
+_MONTHS = {"mo": 1, "mon": 1, "month": 1, "quarter": 3, "y": 12, "yr": 12, "year": 12}
+_SECONDS: dict[str, Decimal | int] = {
+    "ms": Decimal("0.001"), "millisecond": Decimal("0.001"), "s": 1, "sec": 1, "second": 1, "m": 60, "min": 60,
+    "minute": 60, "h": 3600, "hr": 3600, "hour": 3600, "d": 86400, "day": 86400, "w": 604800, "wk": 604800,
+    "week": 604800,
+}  # fmt: skip
+_ISO_UNITS = ("y", "mo", "w", "d", "h", "m", "s")
+
+
+@dataclass(frozen=True)
+class Duration:
+    """Months of the calendar, and seconds. A day has 24 hours, because times are in UTC."""
+
+    months: int
+    seconds: Decimal
+
+
+def parse_duration(value: object) -> Duration:
+    """Return a duration.
+
+    >>> parse_duration("1 year"), parse_duration("PT1H30M")
+    (Duration(months=12, seconds=Decimal('0')), Duration(months=0, seconds=Decimal('5400')))
+
+    :raises RuleError: the text is no duration.
+    """
+    text = str(value).strip()
+    if (iso := _ISO.fullmatch(text)) and any(iso.groups()):
+        return _total([(n, u) for n, u in zip(iso.groups(), _ISO_UNITS, strict=True) if n], text)
+    parts, end = [], 0
+    while match := _PART.match(text, end):
+        parts.append((match[1], match[2].lower()))
+        end = match.end()
+    if not parts or text[end:].strip():
+        raise RuleError(f"{text!r} is not a duration, such as 24 hours, 30d or P1Y")
+    return _total(parts, text)
+
+
+def _total(parts: list[tuple[str, str]], text: str) -> Duration:
+    months = seconds = Decimal(0)
+    for number, name in parts:
+        amount, unit = Decimal(number.replace(",", ".")), name if name in _SECONDS else name.removesuffix("s")
+        if unit in _SECONDS:
+            seconds += amount * _SECONDS[unit]
+        elif unit in _MONTHS:
+            months += amount * _MONTHS[unit]
+        else:
+            raise RuleError(f"{text!r} is not a duration: {name} is not a unit of time")
+    if months != int(months):
+        raise RuleError(f"{text!r} is not a whole number of months")
+    return Duration(int(months), seconds)
+
 
 PROMISE = "it is a promise about the service, which cannot be tested on data"
 NO_HISTORY = "only the history of a dataset shows how often it is updated"
@@ -26,7 +91,7 @@ class _Level:
 
     def duration(self, key: str) -> dict[str, Any]:
         """Return the arguments of a check for a duration."""
-        duration = durations.parse(self.value[key])
+        duration = parse_duration(self.value[key])
         return {"threshold": str(self.value[key]), "months": duration.months, "seconds": str(duration.seconds)}
 
     def field(self, key: str) -> tuple[Model, str]:
@@ -110,3 +175,139 @@ _COMPILERS: Mapping[str, Callable[[Check, _Level], Check]] = {
     "frequency": _frequency,
 }
 """Service level -> its compiler. All others are promises."""
+
+
+FRESHNESS, FREQUENCY = "service_level_freshness", "service_level_frequency"
+PROMISES = (FRESHNESS, FREQUENCY)
+"""Kinds of checks."""
+
+CRON = {
+    "minutely": "* * * * *", "hourly": "0 * * * *", "daily": "0 0 * * *", "midnight": "0 0 * * *",
+    "weekly": "0 0 * * 0", "monthly": "0 0 1 * *", "quarterly": "0 0 1 */3 *", "yearly": "0 0 1 1 *",
+    "annually": "0 0 1 1 *",
+}  # fmt: skip
+"""Interval name, such as daily -> the cron expression of its periods."""
+
+_MOST = 1000
+"""Maximum number of periods of a cron expression that are counted."""
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """The newest value of the column ``field`` is at most ``months`` and ``seconds`` old; without a field, the
+    watermark.
+
+    ``path`` is the JSON pointer of the clause, ``threshold`` the duration as it is written.
+    """
+
+    path: str
+    field: str
+    threshold: str
+    months: int
+    seconds: Decimal
+
+    def limit(self, now: datetime) -> datetime:
+        """Return the time that the newest value has to reach. Months are those of the calendar, as in Spark."""
+        month = now.year * 12 + now.month - 1 - self.months
+        year, index = divmod(month, 12)
+        day = min(now.day, calendar.monthrange(year, index + 1)[1])
+        return now.replace(year=year, month=index + 1, day=day) - timedelta(microseconds=int(self.seconds * 10**6))
+
+    def holds(self, newest: datetime, now: datetime) -> bool:
+        """Whether the newest value is fresh at a time. Both times are aware."""
+        return newest >= self.limit(now)
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """No period is without an update. Periods are those of ``cron``, or of ``interval``, such as daily; in UTC."""
+
+    path: str
+    interval: str = ""
+    cron: str = ""
+
+    def periods(self, start: datetime, end: datetime) -> int:
+        """Return how many periods begin after one time and up to another: at most one if the promise holds.
+
+        :raises RuleError: the promise is not valid.
+        """
+        if cron := self.cron or CRON.get(self.interval.lower(), ""):
+            return _ticks(cron, start, end)
+        number = _numbering(self.interval)
+        return number(end) - number(start)
+
+    def holds(self, newest: datetime, now: datetime) -> bool:
+        """Whether no whole period up to a time is without an update since the newest one. Both times are aware.
+
+        :raises RuleError: the promise is not valid.
+        """
+        return self.periods(newest, now) <= 1
+
+
+def freshness(contract: Contract) -> tuple[Freshness, ...]:
+    """Return the promises of freshness of a compiled contract that can be tested on the model of the contract."""
+    promises = filter(None, map(freshness_of, contract.checks))
+    return tuple(promise for promise in promises if promise.field)
+
+
+def freshness_of(check: Check) -> Freshness | None:
+    """Return the promise of a check about freshness, or None if it is about another model or has no threshold.
+
+    :raises RuleError: the threshold is not valid.
+    """
+    arguments = check.arguments
+    if check.kind != FRESHNESS or "threshold" not in arguments:
+        return None
+    if not check.outcome and check.field:
+        seconds = Decimal(arguments["seconds"])
+        return Freshness(check.path, check.field, arguments["threshold"], arguments["months"], seconds)
+    if check.outcome != "informational" or "timestampField" in arguments:
+        return None
+    duration = parse_duration(arguments["threshold"])
+    return Freshness(check.path, "", str(arguments["threshold"]), duration.months, duration.seconds)
+
+
+def frequency(contract: Contract) -> tuple[Frequency, ...]:
+    """Return the promises of a compiled contract about the time between updates."""
+    return tuple(filter(None, map(frequency_of, contract.checks)))
+
+
+def frequency_of(check: Check) -> Frequency | None:
+    """Return the promise of a check about the time between updates, or None if it has no period."""
+    if check.kind != FREQUENCY:
+        return None
+    interval, cron = (_text(check.arguments, key) for key in ("interval", "cron"))
+    return Frequency(check.path, interval, cron) if interval or cron else None
+
+
+def _text(arguments: Mapping[str, Any], key: str) -> str:
+    return str(arguments.get(key) or "").strip()
+
+
+def _numbering(interval: str) -> Callable[[datetime], int]:
+    """Return the function from a time to the number of its period.
+
+    :raises RuleError: the interval is not valid.
+    """
+    duration = parse_duration(interval)
+    months, seconds = duration.months, duration.seconds
+    if months and seconds:
+        raise RuleError(f"interval {interval} mixes months and days")
+    if months:
+        return lambda time: (time.year * 12 + time.month) // months
+    if not seconds:
+        raise RuleError(f"interval {interval} has no length")
+    return lambda time: int(Decimal(time.timestamp()) // seconds)
+
+
+def _ticks(cron: str, start: datetime, end: datetime) -> int:
+    from croniter import CroniterError, croniter
+
+    try:
+        times = croniter(cron, start)
+        count = 0
+        while count < _MOST and times.get_next(datetime) <= end:
+            count += 1
+    except CroniterError as e:
+        raise RuleError(f"cron {cron} is not valid: {e}") from e
+    return count

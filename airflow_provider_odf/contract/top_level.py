@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from airflow_provider_odf.contract import expectations, quality, sodacl
+from airflow_provider_odf.contract import expectations, quality, soda
 from airflow_provider_odf.contract.metric import Metric, Rule
 from airflow_provider_odf.contract.model import DataContract, Model, pointer
 from airflow_provider_odf.contract.thresholds import RuleError
@@ -107,7 +107,7 @@ def _expectation(entry: object, rule: Rule) -> Metric:
 
 
 _ENGINES: Mapping[str, tuple[str, Callable[[object, Rule], Metric]]] = {
-    "sodacl": ("quality_soda", sodacl.compile_check),
+    "sodacl": ("quality_soda", soda.compile_check),
     "greatexpectations": ("quality_great_expectations", _expectation),
 }
 """Type of a quality, in lower case without other characters -> the kind of its checks, and their compiler."""

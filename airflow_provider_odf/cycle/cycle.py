@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.contract.promises import PROMISES
+from airflow_provider_odf.contract.service_levels import PROMISES
 from airflow_provider_odf.cycle.messages import Limits, Progress, silent
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.evolution.apply import Report, apply, ignore
@@ -82,11 +82,11 @@ class Cycle:
         if self._contract_document is None:
             return None
         from airflow_provider_odf.contract.binding import of_dataset
-        from airflow_provider_odf.contract.columns import problems
+        from airflow_provider_odf.contract.lint import manifest_problems
 
         file = self._contract_document
         contract = of_dataset(file, self._name, self.sensitivity)
-        if self.manifest is not None and (errors := sorted(problems(self.manifest, file, contract))):
+        if self.manifest is not None and (errors := sorted(manifest_problems(self.manifest, file, contract))):
             raise ManifestInvalid(errors)
         return contract
 
@@ -128,7 +128,7 @@ class Cycle:
     @property
     def terms(self) -> Mapping[str, str]:
         """Owner and terms of the dataset's contract, by label."""
-        from airflow_provider_odf.contract.terms import terms
+        from airflow_provider_odf.contract.show import terms
 
         return terms(self._contract_document) if self._contract_document is not None else {}
 

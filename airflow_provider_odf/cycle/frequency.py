@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.publications import published_history
-from airflow_provider_odf.contract import promises
-from airflow_provider_odf.contract.promises import Frequency
+from airflow_provider_odf.contract import service_levels
+from airflow_provider_odf.contract.service_levels import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder import settings_for
@@ -30,13 +30,13 @@ def with_frequency(cycle: Cycle, contract: Contract, dataset: Dataset, base: str
 
     ``base`` is the block that the new data come after, ``now`` the time of the update.
     """
-    if not any(check.kind == promises.FREQUENCY for check in contract.checks):
+    if not any(check.kind == service_levels.FREQUENCY for check in contract.checks):
         return contract
     manifest = cycle.manifest
     schedule = settings_for(manifest.file, manifest.snapshot.name).schedule if manifest else None
     newest = next(_updates(dataset, base), None) if base else None
     checks = (
-        _measured(c, newest, now.to_datetime(), schedule) if c.kind == promises.FREQUENCY else c
+        _measured(c, newest, now.to_datetime(), schedule) if c.kind == service_levels.FREQUENCY else c
         for c in contract.checks
     )
     return replace(contract, checks=tuple(checks))
@@ -51,7 +51,7 @@ def _updates(dataset: Dataset, base: str) -> Iterator[datetime]:
 
 
 def _measured(check: Check, before: datetime | None, now: datetime, schedule: str | None) -> Check:
-    promise = promises.frequency_of(check)
+    promise = service_levels.frequency_of(check)
     if promise is None or check.outcome == "error":
         return check
     try:
@@ -79,7 +79,7 @@ def _of_schedule(promise: Frequency, schedule: str | None, now: datetime) -> int
     """Return how many periods of a promise are between two runs of a DAG, 0 if its schedule has no times."""
     from croniter import croniter
 
-    cron = promises.CRON.get((schedule or "").removeprefix("@"), schedule)
+    cron = service_levels.CRON.get((schedule or "").removeprefix("@"), schedule)
     if cron is None or cron.startswith("@"):
         return 0
     times = croniter(cron, now)

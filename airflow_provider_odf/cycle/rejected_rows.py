@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain.record_rows import rows_at
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.contract.masking import masked
+from airflow_provider_odf.contract.sensitivity import masked
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,7 +21,7 @@ _LONGEST = 200
 def contract_section(location: Location, dataset: str) -> str:
     """Return the section about a contract; of one that is not valid it says so."""
     from airflow_provider_odf.contract.binding import of_dataset
-    from airflow_provider_odf.contract.terms import terms
+    from airflow_provider_odf.contract.show import terms
 
     try:
         file = location.load(is_offline=True)

@@ -15,10 +15,17 @@ from datahub.emitter import mce_builder as builder
 from datahub.metadata import schema_classes as dh
 
 from airflow_provider_odf.contract.report import query_of
-from airflow_provider_odf.datahub import urns
 from airflow_provider_odf.datahub.forms import Form, form
 from airflow_provider_odf.datahub.frequency import schedule
-from airflow_provider_odf.datahub.schema import field_paths, plain_path, schema_field, schema_metadata
+from airflow_provider_odf.datahub.schema import (
+    PLATFORM,
+    field_paths,
+    field_urn,
+    plain_path,
+    platform_of,
+    schema_field,
+    schema_metadata,
+)
 from airflow_provider_odf.protocol import Check, Column, Contract
 
 _Compatibility = dh.SchemaAssertionCompatibilityClass
@@ -47,7 +54,7 @@ class Target:
 
     def field(self, field: str) -> str:
         """Return the URN of a field."""
-        return urns.field_urn(self.urn, self.path(field))
+        return field_urn(self.urn, self.path(field))
 
 
 def info(check: Check, contract: Contract, target: Target) -> dh.AssertionInfoClass:
@@ -79,8 +86,8 @@ def actions(check: Check, *, raises_incidents: bool) -> dh.AssertionActionsClass
 
 def platform_instance(instance: str) -> dh.DataPlatformInstanceClass:
     """Return the aspect ``dataPlatformInstance`` of an assertion; ``instance`` may be empty."""
-    urn = builder.make_dataplatform_instance_urn(urns.PLATFORM, instance) if instance else None
-    return dh.DataPlatformInstanceClass(builder.make_data_platform_urn(urns.PLATFORM), urn)
+    urn = builder.make_dataplatform_instance_urn(PLATFORM, instance) if instance else None
+    return dh.DataPlatformInstanceClass(builder.make_data_platform_urn(PLATFORM), urn)
 
 
 def _fill(aspect: dh.AssertionInfoClass, check: Check, contract: Contract, target: Target) -> None:
@@ -124,7 +131,7 @@ def _schema(check: Check, contract: Contract, target: Target) -> dh.SchemaAssert
     types = {c.field: str(c.arguments.get("type", "")) for c in typed if c.field}
     names = check.columns if is_exact else (check.field or "",)
     fields = [schema_field(target.path(name), types.get(name, "")) for name in names]
-    schema = schema_metadata(check.model or target.name, urns.platform_of(target.urn), fields)
+    schema = schema_metadata(check.model or target.name, platform_of(target.urn), fields)
     return dh.SchemaAssertionInfoClass(
         target.urn, schema, _Compatibility.EXACT_MATCH if is_exact else _Compatibility.SUPERSET
     )

@@ -1,7 +1,8 @@
-"""Places that take proposals: a DataHub server, or a file that ``datahub ingest`` reads."""
+"""Send a contract test to DataHub: to a server, or to a file that ``datahub ingest`` reads."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -12,11 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
+from airflow_provider_odf.chain import info_files
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
     from datahub.emitter.mcp import MetadataChangeProposalWrapper as Proposal
     from datahub.emitter.rest_emitter import DataHubRestEmitter
+
+    from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.datahub.proposals import Assertions
+
 
 _TIMEOUTS = {"connect_timeout_sec": 5, "read_timeout_sec": 30}
 """Arguments of the emitter: a task does not wait long for a server that is gone."""
@@ -113,3 +119,27 @@ def require_library() -> None:
         raise InvalidInput(
             f"DataHub needs the extra datahub ({e.name} is missing): pip install 'airflow-provider-odf[datahub]'"
         ) from None
+
+
+_FOLDER = "datahub"
+
+
+def send(assertions: Assertions, destination: Destination, dataset: Dataset | None = None) -> int:
+    """Send the assertions of a contract test, and return the number of proposals.
+
+    The dataset keeps the URNs of its assertions, so that the next test removes those whose clause left the contract.
+    """
+    about = assertions.dataset_aspects()
+    lacking = destination.missing(assertions.dataset, about)
+    key = _key(assertions, destination)
+    former = (info_files.get(dataset, _FOLDER, key) or {}).get("assertions", ()) if dataset is not None else ()
+    proposals = [*(p for name, p in about.items() if name in lacking), *assertions.proposals(former)]
+    destination.send(proposals)
+    if dataset is not None and {*former} != {*assertions.urns}:
+        info_files.put(dataset, _FOLDER, key, {"destination": destination.name, "assertions": sorted(assertions.urns)})
+    return len(proposals)
+
+
+def _key(assertions: Assertions, destination: Destination) -> str:
+    """Return the name of the file with the URNs: one for each destination and URN of the dataset."""
+    return hashlib.sha256(f"{destination.name} {assertions.dataset}".encode()).hexdigest()[:32]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain.publications import PublishedHistory, published_history
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.contract.promises import FRESHNESS
+from airflow_provider_odf.contract.service_levels import FRESHNESS
 from airflow_provider_odf.cycle import candidate_refs, rejected, tested
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
 from airflow_provider_odf.instant import Instant

@@ -13,12 +13,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.publications import ACCEPTED, ANYWAY
-from airflow_provider_odf.contract.promises import frequency_of, freshness_of
+from airflow_provider_odf.contract.service_levels import frequency_of, freshness_of
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.wording import counted, listed
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.contract.promises import Frequency, Freshness
+    from airflow_provider_odf.contract.service_levels import Frequency, Freshness
     from airflow_provider_odf.health.facts import ChainFacts, Facts
     from airflow_provider_odf.protocol import Check
 

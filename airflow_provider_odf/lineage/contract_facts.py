@@ -62,7 +62,7 @@ def _owners(root: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
 
 def _servers(file: ContractFile, model: str) -> Iterator[tuple[str, DatasetNames]]:
     """Yield the model's names on the servers, without those that have no name: of an unknown type, or incomplete."""
-    from airflow_provider_odf.contract.servers import fill_variables, table_name
+    from airflow_provider_odf.contract.sources import fill_variables, table_name
     from airflow_provider_odf.lineage.naming.server import from_server
 
     folder, table = os.path.dirname(file.file), table_name(file, model)

@@ -54,7 +54,7 @@ class ContractTestOperator(OdfOperator):
         self._report: ContractReport | None = None
 
     def run_step(self, context: Context) -> dict[str, Any] | None:
-        from airflow_provider_odf.contract import report_text
+        from airflow_provider_odf.contract.report import lines
         from airflow_provider_odf.cycle.decisions import PUBLISH, RETEST, test_again
         from airflow_provider_odf.cycle.publish import contract_test, judge
         from airflow_provider_odf.cycle.xcom import receive_candidate
@@ -80,7 +80,7 @@ class ContractTestOperator(OdfOperator):
             else contract_test(self.cycle, candidate, contract, source_name=self.source_name)
         )
         self.show(candidate)
-        for line in report_text.lines(report, candidate.dataset):
+        for line in lines(report, candidate.dataset):
             self.log.info(line)
         report_to_datahub(
             self.odf,

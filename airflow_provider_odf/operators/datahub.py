@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.messages import Candidate
-    from airflow_provider_odf.datahub.events import Batch, Run
+    from airflow_provider_odf.datahub.proposals import Batch, Run
     from airflow_provider_odf.datahub.send import Destination
     from airflow_provider_odf.protocol import Contract, ContractReport
 
@@ -53,7 +53,7 @@ def report_to_datahub(
         require_library()
         from airflow_provider_odf.chain.replay import replay
         from airflow_provider_odf.datahub.proposals import Assertions, Options
-        from airflow_provider_odf.datahub.report import send
+        from airflow_provider_odf.datahub.send import send
         from airflow_provider_odf.lineage.subject import of_dataset
 
         options = Options(values.datahub_env, values.datahub_instance, values.datahub_incidents)
@@ -89,7 +89,7 @@ def _destinations(conn_id: str, file: str, run: str) -> Iterator[Destination]:
 def _run(state: ChainState, candidate: Candidate, source_name: str | None, context: Context, url: str | None) -> Run:
     from airflow.providers.openlineage.plugins.macros import lineage_run_id
 
-    from airflow_provider_odf.datahub.events import Run
+    from airflow_provider_odf.datahub.proposals import Run
     from airflow_provider_odf.instant import Instant
 
     ti = context["ti"]
@@ -109,7 +109,7 @@ def _batch(state: ChainState, candidate: Candidate, source_name: str | None) -> 
     """Return the rows that a candidate was tested on: its current rows, or its new records if the strategy has no
     current rows."""
     from airflow_provider_odf.cycle.sources import source_of
-    from airflow_provider_odf.datahub.events import Batch
+    from airflow_provider_odf.datahub.proposals import Batch
     from airflow_provider_odf.manifest import ddl
 
     query = f"SELECT * FROM `{candidate.dataset}`"  # noqa: S608 - names rows for readers, nobody runs it

@@ -11,7 +11,7 @@ from airflow_provider_odf.chain import json_rows
 from airflow_provider_odf.chain.replay import blocks_after, extend, replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.timeline import count_in_all
-from airflow_provider_odf.contract.masking import masked
+from airflow_provider_odf.contract.sensitivity import masked
 from airflow_provider_odf.cycle import rejected, tested
 from airflow_provider_odf.cycle.rejected_rows import rejected_rows
 from airflow_provider_odf.errors import DatasetNotFound

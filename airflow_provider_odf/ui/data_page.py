@@ -19,7 +19,7 @@ from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.contract.masking import MASKED, masked
+from airflow_provider_odf.contract.sensitivity import MASKED, masked
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.reading.answer import Answer
 from airflow_provider_odf.reading.export import stream

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.contract.binding import find, of_dataset
-from airflow_provider_odf.contract.columns import COLUMN_TYPES, invalid_clauses, problems
+from airflow_provider_odf.contract.lint import COLUMN_TYPES, invalid_clauses, manifest_problems
 from airflow_provider_odf.manifest.load import load
 
 CONTRACT = """\
@@ -39,7 +39,7 @@ def told(tmp_path: Path):
         contract = of_dataset(file, "shops")
         return [
             f"{p.place.line}:{p.place.column} {p.message} ({p.fix})"
-            for p in (*invalid_clauses(file, contract.checks), *problems(manifest, file, contract))
+            for p in (*invalid_clauses(file, contract.checks), *manifest_problems(manifest, file, contract))
         ]
 
     return told

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 import regex
 
-from airflow_provider_odf.contract.backtracking import needs_linear_time
-from airflow_provider_odf.contract.ecma_patterns import arguments, to_java, to_python, to_re2
+from airflow_provider_odf.contract.ecma_patterns import arguments, needs_linear_time, to_java, to_python, to_re2
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.contract.failed_rows import remove_earlier
+from airflow_provider_odf.contract.report import remove_earlier
 from airflow_provider_odf.errors import InvalidInput
 
 

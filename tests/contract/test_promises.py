@@ -9,10 +9,10 @@ from decimal import Decimal
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_odf.contract import promises
+from airflow_provider_odf.contract import service_levels
 from airflow_provider_odf.contract.compile import compile_model, compile_models
 from airflow_provider_odf.contract.load import parse
-from airflow_provider_odf.contract.promises import Frequency, Freshness
+from airflow_provider_odf.contract.service_levels import Frequency, Freshness
 
 CONTRACT = """
 dataContractSpecification: 1.2.1
@@ -35,12 +35,12 @@ def utc(text: str) -> datetime:
 
 def test_the_promises_of_a_dataset():
     contract = compile_model(parse(CONTRACT, "c.yaml"), "orders")
-    assert promises.freshness(contract) == (
+    assert service_levels.freshness(contract) == (
         Freshness("/servicelevels/freshness", "meta.at", "1 month 2 days", 1, Decimal(2 * 86400)),
     )
-    assert promises.frequency(contract) == (Frequency("/servicelevels/frequency", "daily"),)
+    assert service_levels.frequency(contract) == (Frequency("/servicelevels/frequency", "daily"),)
     of_another = compile_model(parse(CONTRACT, "c.yaml"), "others")
-    assert promises.freshness(of_another) == ()
+    assert service_levels.freshness(of_another) == ()
 
 
 def test_service_levels_are_warnings_for_datasets_only():

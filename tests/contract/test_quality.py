@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.contract import durations, expectations, queries, soda, thresholds
+from airflow_provider_odf.contract import expectations, queries, service_levels, soda, thresholds
 from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.contract.thresholds import RuleError
@@ -34,13 +34,13 @@ from airflow_provider_odf.contract.thresholds import RuleError
     ],
 )
 def test_durations(text: str, months: int, seconds: float):
-    assert durations.parse(text) == durations.Duration(months, Decimal(str(seconds)))
+    assert service_levels.parse_duration(text) == service_levels.Duration(months, Decimal(str(seconds)))
 
 
 @pytest.mark.parametrize("text", ["", "soon", "5", "P", "PT", "5 parsecs", "1.1 months", "-1h", "1h tomorrow"])
 def test_no_durations(text: str):
     with pytest.raises(RuleError):
-        durations.parse(text)
+        service_levels.parse_duration(text)
 
 
 def test_thresholds():

@@ -7,9 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from jsonschema import Draft202012Validator
 
-from airflow_provider_odf.contract.report import counts, document
-from airflow_provider_odf.contract.report_junit import as_junit
-from airflow_provider_odf.contract.report_text import lines
+from airflow_provider_odf.contract.report import as_junit, counts, document, lines
 from airflow_provider_odf.protocol import CheckResult, ContractReport
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "contract-report.schema.json").read_text())

@@ -6,8 +6,7 @@ from textwrap import dedent
 import pytest
 
 from airflow_provider_odf.contract.load import parse
-from airflow_provider_odf.contract.servers import credentials, of_server, server_of
-from airflow_provider_odf.contract.sources import models_to_test, of_data
+from airflow_provider_odf.contract.sources import credentials, models_to_test, of_data, of_server, server_of
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import Source
 

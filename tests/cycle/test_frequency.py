@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.contract.promises import Frequency
+from airflow_provider_odf.contract.service_levels import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.frequency import _of_schedule

@@ -12,8 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
-from airflow_provider_odf.datahub.events import Batch, Run
-from airflow_provider_odf.datahub.proposals import Assertions, Options
+from airflow_provider_odf.datahub.proposals import Assertions, Batch, Options, Run
 from airflow_provider_odf.lineage.dataset import Subject
 from airflow_provider_odf.lineage.naming import stores
 from airflow_provider_odf.protocol import Check, CheckResult, Column, Contract, ContractReport

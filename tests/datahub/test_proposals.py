@@ -3,7 +3,7 @@ from dataclasses import replace
 
 from airflow_provider_odf.contract.compile import compile_model
 from airflow_provider_odf.contract.load import parse
-from airflow_provider_odf.datahub import urns
+from airflow_provider_odf.datahub import schema
 from airflow_provider_odf.datahub.proposals import Options
 from tests.datahub.conftest import DATASET, FIELDS, SKU, clause, made
 
@@ -121,7 +121,7 @@ def test_a_key_is_about_rows_or_about_its_column():
 
 def test_a_nested_field_has_the_path_of_datahubs_schema():
     assertion = info("required", field="lines[].sku")["datasetAssertion"]
-    assert assertion["fields"] == [urns.field_urn(DATASET, SKU)]
+    assert assertion["fields"] == [schema.field_urn(DATASET, SKU)]
 
 
 def test_the_schema_of_the_contract():

@@ -6,8 +6,7 @@ from datahub.configuration.common import OperationalError
 from datahub.ingestion.source.file import read_metadata_file
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.datahub.report import send
-from airflow_provider_odf.datahub.send import File, Server
+from airflow_provider_odf.datahub.send import File, Server, send
 from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load

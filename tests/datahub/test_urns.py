@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_odf.datahub import urns
+from airflow_provider_odf.datahub import schema
 from airflow_provider_odf.lineage.naming import Identifier
 
 ORDERS = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/orders,PROD)"
@@ -26,18 +26,18 @@ ORDERS = "urn:li:dataset:(urn:li:dataPlatform:s3,lake/orders,PROD)"
 def test_datasets_have_the_urns_of_datahubs_own_code(namespace, name, platform, dataset):
     """The expected values are those of ``translate_ol_to_datahub_urn`` in acryl-datahub-airflow-plugin 1.7.0.17."""
     expected = f"urn:li:dataset:(urn:li:dataPlatform:{platform},{dataset},PROD)"
-    assert urns.dataset_urn(Identifier(namespace, name), "PROD") == expected
+    assert schema.dataset_urn(Identifier(namespace, name), "PROD") == expected
 
 
 def test_an_assertion_keeps_its_urn():
-    urn = urns.assertion_urn("urn:datacontract:orders", ORDERS, "/models/orders/fields/id/required")
+    urn = schema.assertion_urn("urn:datacontract:orders", ORDERS, "/models/orders/fields/id/required")
     assert urn == "urn:li:assertion:e6bbb88fe112d104955fccea9ac30167"
 
 
 def test_other_contracts_datasets_and_clauses_have_other_urns():
     arguments = [("a", ORDERS, "/p"), ("b", ORDERS, "/p"), ("a", f"{ORDERS}2", "/p"), ("a", ORDERS, "/q")]
-    assert len({urns.assertion_urn(*a) for a in arguments}) == 4
+    assert len({schema.assertion_urn(*a) for a in arguments}) == 4
 
 
 def test_a_field_has_no_space_in_its_urn():
-    assert urns.field_urn(ORDERS, "id") == f"urn:li:schemaField:({ORDERS},id)"
+    assert schema.field_urn(ORDERS, "id") == f"urn:li:schemaField:({ORDERS},id)"

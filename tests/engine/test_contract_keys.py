@@ -8,8 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_odf.engine.contract.conditions import Count, Key, Sample, Shown
-from airflow_provider_odf.engine.contract.key_hashes import KeyHashes
-from airflow_provider_odf.engine.contract.scan import Scan
+from airflow_provider_odf.engine.contract.scan import KeyHashes, Scan
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.contract.report import document
 from airflow_provider_odf.contract.sources import models_to_test as models_of
 from airflow_provider_odf.contract.sources import of_data
-from airflow_provider_odf.engine.contract import read, sources
+from airflow_provider_odf.engine.contract import sources
 from airflow_provider_odf.protocol import Source
 
 pytestmark = pytest.mark.spark
@@ -245,7 +245,7 @@ def test_no_rows(tested, name: str, content: str):
 def test_jobs(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int | None, jobs: int):
     """One job reads the schema, one counts the failing rows. Large data take one more for each distinct key."""
     if limit is not None:
-        monkeypatch.setattr(read.files, "SMALL", limit)
+        monkeypatch.setattr(sources.files, "SMALL", limit)
     session = spark.newSession()
     frame = session.range(1000).selectExpr("id", "id AS a", "CAST(id AS STRING) AS s", "id % 10 AS ten")
     frame.write.parquet(str(tmp_path / "t"))
@@ -370,10 +370,10 @@ def test_options_of_a_server_reach_each_format(spark, tmp_path: Path):
         source = Source("t", form, (str(tmp_path / form),), {"pathGlobFilter": "*skipped*"})
         if form == "parquet":
             source = Source("t", form, (str(tmp_path / form / "*"),), {"pathGlobFilter": "none"})
-            with pytest.raises(read.Unreadable):
-                read.read(spark, source, ())
+            with pytest.raises(sources.Unreadable):
+                sources.read(spark, source, ())
         else:
-            assert read.read(spark, source, ()).frame.count() == 1
+            assert sources.read(spark, source, ()).frame.count() == 1
 
 
 @pytest.mark.parametrize(("name", "content"), [("t.csv", 'b\n1\n"2\n'), ("t.json", '{"b": 1}\n{"b":\n')])

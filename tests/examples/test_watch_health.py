@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.contract.promises import FREQUENCY
+from airflow_provider_odf.contract.service_levels import FREQUENCY
 from airflow_provider_odf.cycle.rejected import Record, save
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias

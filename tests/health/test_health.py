@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from airflow_provider_odf.contract.promises import FREQUENCY, FRESHNESS
+from airflow_provider_odf.contract.service_levels import FREQUENCY, FRESHNESS
 from airflow_provider_odf.health.facts import ChainFacts, Facts, Update
 from airflow_provider_odf.health.health import WORDS, Runs, findings, health, usual_age
 from airflow_provider_odf.instant import Instant

@@ -11,9 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.contract.report import document
-from airflow_provider_odf.contract.report_junit import as_junit
-from airflow_provider_odf.contract.report_text import lines
+from airflow_provider_odf.contract.report import as_junit, document, lines
 from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import Outcome

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract import numbers, types
+from airflow_provider_odf.engine.contract import numbers, texts
 from airflow_provider_odf.engine.contract.texts import Declared, Text
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import when
@@ -79,7 +79,7 @@ class Found:
     def in_key(self) -> str:
         """SQL for the value as a part of a key. A text that cannot be converted is not null: it stands for itself."""
         if not self.raw:
-            return f"to_json({self.sql})" if types.has_variants(self.type) else self.sql
+            return f"to_json({self.sql})" if texts.has_variants(self.type) else self.sql
         return f"coalesce({self.key or f'CAST({self.sql} AS STRING)'}, concat('=', {self.written}))"
 
     def in_row(self, condition: str) -> str:

@@ -9,8 +9,7 @@ from types import MappingProxyType
 
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract.texts import BOOLEAN, NUMBER
-from airflow_provider_odf.engine.contract.types import SCALARS, TYPES
+from airflow_provider_odf.engine.contract.texts import BOOLEAN, NUMBER, SCALARS, TYPES
 from airflow_provider_odf.protocol import Check
 
 _VOID = (T.NullType(), T.StructType())

@@ -17,7 +17,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.contract.conditions import ERRORS
-from airflow_provider_odf.engine.contract.data import Unreadable, as_path, file_name
+from airflow_provider_odf.engine.contract.rows import Unreadable, as_path, file_name
 from airflow_provider_odf.engine.spark_errors import root_cause
 from airflow_provider_odf.protocol import Source
 

@@ -24,12 +24,11 @@ from airflow_provider_odf.engine.contract.conditions import (
     Shown,
     Values,
 )
-from airflow_provider_odf.engine.contract.expectations import Expectations
 from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Measured, Query
-from airflow_provider_odf.engine.contract.queries import Queries
+from airflow_provider_odf.engine.contract.queries import Expectations, Queries
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.rules import Verdict
-from airflow_provider_odf.engine.contract.types import with_decimals_as_text, with_variants_as_text
+from airflow_provider_odf.engine.contract.texts import with_decimals_as_text, with_variants_as_text
 from airflow_provider_odf.engine.hidden_values import HIDDEN, sensitive_columns
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import ddl, text

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf import time_limits
-from airflow_provider_odf.engine.contract import linear_patterns, numbers, texts, types
+from airflow_provider_odf.engine.contract import linear_patterns, numbers, texts
 from airflow_provider_odf.engine.contract.fields import Found
 from airflow_provider_odf.engine.contract.formats import FORMATS
 from airflow_provider_odf.engine.sql import ddl, matches, text
@@ -62,12 +62,12 @@ def present(check: Check, found: Found) -> Verdict:
 def of_type(check: Check, found: Found) -> Rule | Verdict:
     """Judge the type of a column. Text of a file is tested value by value, and so are columns with a wider type."""
     logical = str(check.arguments["type"])
-    if logical not in types.TYPES:
+    if logical not in texts.TYPES:
         return Verdict("unsupported", f"Spark has no type {logical}", logical, found.type_name)
-    if not types.can_hold(found.type, logical):
+    if not texts.can_hold(found.type, logical):
         return Verdict("fail", f"the column is of type {found.type_name}", logical, found.type_name)
     unread = [found.is_no_value] if found.raw else []
-    misfit = types.misfit(logical, found.sql, found.type)
+    misfit = texts.misfit(logical, found.sql, found.type)
     if broken := [*unread, *([misfit] if misfit else [])]:
         return Rule(" OR ".join(f"({sql})" for sql in broken), logical)
     return Verdict("pass", f"the column is of type {found.type_name}", logical, found.type_name)
@@ -157,7 +157,7 @@ def physical_type(check: Check, found: Found) -> Verdict:
         kind = T.DataType.fromDDL(expected)
     except PySparkException:
         return Verdict("error", f"{expected!r} is not a Spark type", expected, found.type_name)
-    outcome = "pass" if types.are_same(kind, found.type) else "fail"
+    outcome = "pass" if texts.are_same(kind, found.type) else "fail"
     return Verdict(outcome, f"the column is of type {found.type_name}", expected, found.type_name)
 
 

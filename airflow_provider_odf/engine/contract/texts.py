@@ -1,7 +1,10 @@
-"""Values of CSV and JSON in the logical types of a contract: SQL that converts text, null where it is no such value.
+"""Logical types of a contract: the types of Spark that can hold them, and how text becomes values of them.
 
-It is as strict as the types: a DATE has no time, a timestamp without a zone has no offset, and a number no spaces. JSON
-has types of its own: ``"12"`` is no number, and ``12`` no string.
+Types are compared as objects, never as text. A wider column is tested value by value.
+
+Text of CSV and JSON is converted as strictly as the types are: null for what is no such value. A DATE has no time, a
+timestamp without a zone has no offset, and a number no spaces. JSON has types of its own: ``"12"`` is no number, and
+``12`` no string.
 """
 
 from __future__ import annotations
@@ -12,9 +15,115 @@ from dataclasses import dataclass, field
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract import numbers
-from airflow_provider_odf.engine.contract.types import DECIMALS, READ_AS, SCALARS
 from airflow_provider_odf.engine.read.scalar import Formats, scalar
 from airflow_provider_odf.engine.sql import Sql, matches, when
+
+_INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+TYPES: dict[str, tuple[type[T.DataType], ...]] = {
+    **dict.fromkeys(("string", "text", "varchar"), (T.StringType, T.VarcharType, T.CharType)),
+    **dict.fromkeys(("number", "decimal", "numeric"), (T.NumericType,)),
+    **dict.fromkeys(("int", "integer", "long", "bigint"), _INTEGERS),
+    **dict.fromkeys(("float", "double"), (T.FloatType, T.DoubleType)),
+    **dict.fromkeys(("timestamp", "timestamp_tz"), (T.TimestampType,)),
+    **dict.fromkeys(("object", "record", "struct"), (T.StructType,)),
+    "boolean": (T.BooleanType,),
+    "timestamp_ntz": (T.TimestampNTZType,),
+    "date": (T.DateType,),
+    "time": (T.TimeType,),
+    "bytes": (T.BinaryType,),
+    "array": (T.ArrayType,),
+    "map": (T.MapType,),
+    "variant": (T.VariantType,),
+    "null": (T.DataType,),
+}
+"""Logical type -> types of columns that can hold it."""
+
+READ_AS: dict[str, T.DataType] = {
+    **dict.fromkeys(("number", "decimal", "numeric"), T.DecimalType(38, 18)),
+    **dict.fromkeys(("int", "integer", "long", "bigint"), T.LongType()),
+    **dict.fromkeys(("float", "double"), T.DoubleType()),
+    **dict.fromkeys(("timestamp", "timestamp_tz"), T.TimestampType()),
+    "timestamp_ntz": T.TimestampNTZType(),
+    "date": T.DateType(),
+    "time": T.TimeType(),
+    "boolean": T.BooleanType(),
+    "bytes": T.BinaryType(),
+    "variant": T.VariantType(),
+}
+"""Logical type -> type that text of a file is read as. Narrow types are tested value by value."""
+
+DECIMALS = frozenset({"number", "decimal", "numeric"})
+"""Logical types of numbers of any size."""
+
+SCALARS = frozenset({*READ_AS, "string", "text", "varchar", "null"}) - {"variant"}
+"""Logical types that the text of one value can have."""
+
+_MAX_FLOAT = "3.4028235e38D"
+
+
+def can_hold(kind: T.DataType, logical: str) -> bool:
+    """Whether a column of a type can hold values of a logical type. A column of nulls can hold any."""
+    return isinstance(kind, (*TYPES[logical], T.NullType))
+
+
+def are_same(one: T.DataType, other: T.DataType) -> bool:
+    """Whether two types are the same, whatever they say about nulls."""
+    if isinstance(one, T.StructType) and isinstance(other, T.StructType):
+        pairs = zip(one.fields, other.fields, strict=False)
+        names = len(one) == len(other) and all(a.name.lower() == b.name.lower() for a, b in pairs)
+        return names and all(are_same(a.dataType, b.dataType) for a, b in zip(one, other, strict=True))
+    if isinstance(one, T.ArrayType) and isinstance(other, T.ArrayType):
+        return are_same(one.elementType, other.elementType)
+    if isinstance(one, T.MapType) and isinstance(other, T.MapType):
+        return are_same(one.keyType, other.keyType) and are_same(one.valueType, other.valueType)
+    return one == other
+
+
+def has_variants(kind: T.DataType) -> bool:
+    """Whether a type is VARIANT or contains it."""
+    return with_variants_as_text(kind) != kind
+
+
+def with_variants_as_text(kind: T.DataType) -> T.DataType:
+    """Return a type with strings in place of variants, and of structs without fields, which Parquet lacks."""
+    match kind:
+        case T.VariantType() | T.StructType(fields=[]):
+            return T.StringType()
+        case T.StructType():
+            return T.StructType([T.StructField(f.name, with_variants_as_text(f.dataType)) for f in kind])
+        case T.ArrayType():
+            return T.ArrayType(with_variants_as_text(kind.elementType))
+        case T.MapType():
+            return T.MapType(kind.keyType, with_variants_as_text(kind.valueType))
+        case _:
+            return kind
+
+
+def with_decimals_as_text(kind: T.DataType) -> T.DataType:
+    """Return a type with strings in place of decimals."""
+    match kind:
+        case T.DecimalType():
+            return T.StringType()
+        case T.StructType():
+            return T.StructType([T.StructField(f.name, with_decimals_as_text(f.dataType)) for f in kind])
+        case T.ArrayType():
+            return T.ArrayType(with_decimals_as_text(kind.elementType))
+        case T.MapType():
+            return T.MapType(kind.keyType, with_decimals_as_text(kind.valueType))
+        case _:
+            return kind
+
+
+def misfit(logical: str, value: str, kind: T.DataType) -> str | None:
+    """Return SQL that is true for values that the logical type lacks, None if all values fit."""
+    if logical == "null" and not isinstance(kind, T.NullType):
+        return f"{value} IS NOT NULL"
+    if logical in ("int", "integer") and isinstance(kind, T.LongType):
+        return f"{value} NOT BETWEEN -2147483648 AND 2147483647"
+    if logical == "float" and isinstance(kind, T.DoubleType):
+        return f"NOT isnan({value}) AND abs({value}) != double('Infinity') AND abs({value}) > {_MAX_FLOAT}"
+    return None
+
 
 _FORMATS = Formats(is_base64=True, has_millis=False)
 _DATE = r"^\d{4}-\d{2}-\d{2}\z"
