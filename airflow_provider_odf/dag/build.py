@@ -18,8 +18,7 @@ from airflow_provider_odf.dag.manifests import dag_id
 from airflow_provider_odf.dag.markdown import block, readable
 from airflow_provider_odf.hooks.odf import TAG, OdfHook
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.airflow_rules import tag
-from airflow_provider_odf.manifest.folder_settings import CHANGE
+from airflow_provider_odf.manifest.folder_settings import CHANGE, tag
 from airflow_provider_odf.operators.contract_test import ContractTestOperator
 from airflow_provider_odf.operators.links import pages_of
 from airflow_provider_odf.operators.merge import MergeOperator

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.manifest import declared_names
-from airflow_provider_odf.manifest.airflow_rules import LONGEST_NAME
 from airflow_provider_odf.manifest.files import discover
+from airflow_provider_odf.manifest.folder_settings import LONGEST_NAME
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Loaded
 from airflow_provider_odf.settings.manifests import without_forbidden_steps

@@ -16,7 +16,7 @@ from airflow_provider_odf import datafusion
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution.difference import column_text
-from airflow_provider_odf.manifest import ddl, model, read_rules
+from airflow_provider_odf.manifest import ddl, model, source_rules
 from airflow_provider_odf.manifest.findings import Finding
 from airflow_provider_odf.protocol import Column, DatasetVocabulary, ReadStep, Transform
 
@@ -156,7 +156,7 @@ def _source_columns(source: Source, vocab: DatasetVocabulary) -> dict[str, Decla
         paths = repeat(_last(source))
     else:
         columns = declared
-        paths = (("read", *column.path) for column in read_rules.columns(source.read))
+        paths = (("read", *column.path) for column in source_rules.columns(source.read))
     if columns is None:
         return None
     operation = vocab.operation_type_column.lower()

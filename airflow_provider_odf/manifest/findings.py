@@ -1,12 +1,18 @@
-"""Findings of rules in a manifest, and how rules ignore consequences of a part that did not validate."""
+"""Rules of manifests and what they find, also in a manifest of which parts did not validate.
+
+A rule is a function of one model of the specification, with `rule_of`. `findings` asks the rules of a value and of all
+its parts. A rule ends where it accesses a part that did not validate, because that part has its own error.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any, Final, NoReturn, ParamSpec, TypeVar
+from typing import Any, Final, NoReturn, ParamSpec, TypeAlias, TypeVar
+
+from pydantic import BaseModel
 
 P = ParamSpec("P")
 K = TypeVar("K")
@@ -26,7 +32,10 @@ class Finding:
 
     def under(self, *path: str | int) -> Finding:
         """Return the same finding with a longer path, for an enclosing value."""
-        return Finding((*path, *self.path), self.message, self.fix, self.is_warning, self.offset)
+        return replace(self, path=(*path, *self.path))
+
+
+Findings: TypeAlias = Iterator[Finding]
 
 
 class NotValid(Exception):
@@ -51,17 +60,42 @@ class _Invalid:
 
 INVALID: Final[Any] = _Invalid()
 
+_RULES: dict[type, list[Callable[[Any], Findings]]] = {}
 
-def rule(check: Callable[P, Iterator[Finding]]) -> Callable[P, Iterator[Finding]]:
-    """Make a rule end where it accesses a part that did not validate, because that part has its own error."""
+
+def rule(check: Callable[P, Findings]) -> Callable[P, Findings]:
+    """Make a rule, or a part of one, end where it accesses a part that did not validate."""
 
     @wraps(check)
-    def guarded(*args: P.args, **kwargs: P.kwargs) -> Iterator[Finding]:
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> Findings:
         if all(argument is not INVALID for argument in args):
             with suppress(NotValid):
                 yield from check(*args, **kwargs)
 
     return guarded
+
+
+def rule_of(*models: type[BaseModel]) -> Callable[[Callable[[Any], Findings]], Callable[[Any], Findings]]:
+    """Make a function a rule of models and of their subclasses. Paths of its findings start at the model."""
+
+    def register(check: Callable[[Any], Findings]) -> Callable[[Any], Findings]:
+        guarded = rule(check)
+        for model in models:
+            _RULES.setdefault(model, []).append(guarded)
+        return guarded
+
+    return register
+
+
+def findings(value: Any) -> Findings:
+    """Yield what the rules of a value and of all its parts find."""
+    for kind in type(value).__mro__:
+        for check in _RULES.get(kind, ()):
+            yield from check(value)
+    parts: Iterable[tuple[str | int, Any]] = value if isinstance(value, BaseModel) else ()
+    for name, part in enumerate(value) if isinstance(value, tuple) else parts:
+        if isinstance(part, BaseModel | tuple):
+            yield from (finding.under(name) for finding in findings(part))
 
 
 def valid(pairs: Iterable[tuple[K, V]]) -> Iterator[tuple[K, V]]:

@@ -10,9 +10,13 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest.airflow_rules import LONGEST_NAME, LONGEST_TAG
 from airflow_provider_odf.manifest.base import Time, refuse
 from airflow_provider_odf.wording import nearest
+
+LONGEST_TAG = 100
+LONGEST_NAME = 250
+"""Maximum length of names of DAGs, pools and connections. File systems allow five characters more for a dataset's
+folder."""
 
 CHANGE = "@change"
 """Schedule of a DAG that starts when its dataset's source changes."""
@@ -28,6 +32,11 @@ _CRON_FIELDS = {
 }
 _MOST_RETRIES = 1_000
 _LONGEST_WAIT = 366 * 24 * 3600
+
+
+def tag(text: str) -> str:
+    """Return a keyword as Airflow can store it."""
+    return "".join(filter(str.isprintable, text))[:LONGEST_TAG].strip()
 
 
 def _schedule(text: str) -> str:

@@ -20,7 +20,7 @@ def ddl_list_apart(value: dict[str, Any]) -> dict[str, Any]:
     return {("ddlSchema" if key == "schema" else key): v for key, v in value.items() if key != "ddlSchema"}
 
 
-class _Read(Variant):
+class Read(Variant):
     """Read step. ``schema`` is an ODF schema or (until specification 0.37) a DDL list, which is stored in
     ``ddl_schema``."""
 
@@ -34,7 +34,7 @@ class _Read(Variant):
         return ddl_list_apart(value)
 
 
-class ReadStepCsv(_Read):
+class ReadStepCsv(Read):
     kind: Literal["Csv"] = "Csv"
     ddl_schema: tuple[str, ...] | None = None
     separator: str | None = None
@@ -49,26 +49,26 @@ class ReadStepCsv(_Read):
     schema_: DataSchema | None = Field(None, alias="schema")
 
 
-class ReadStepGeoJson(_Read):
+class ReadStepGeoJson(Read):
     kind: Literal["GeoJson"] = "GeoJson"
     ddl_schema: tuple[str, ...] | None = None
     schema_: DataSchema | None = Field(None, alias="schema")
 
 
-class ReadStepEsriShapefile(_Read):
+class ReadStepEsriShapefile(Read):
     kind: Literal["EsriShapefile"] = "EsriShapefile"
     ddl_schema: tuple[str, ...] | None = None
     sub_path: str | None = None
     schema_: DataSchema | None = Field(None, alias="schema")
 
 
-class ReadStepParquet(_Read):
+class ReadStepParquet(Read):
     kind: Literal["Parquet"] = "Parquet"
     ddl_schema: tuple[str, ...] | None = None
     schema_: DataSchema | None = Field(None, alias="schema")
 
 
-class ReadStepJson(_Read):
+class ReadStepJson(Read):
     """An array of objects, at ``subPath`` (``a.b.c``) or at the root."""
 
     kind: Literal["Json"] = "Json"
@@ -80,7 +80,7 @@ class ReadStepJson(_Read):
     schema_: DataSchema | None = Field(None, alias="schema")
 
 
-class ReadStepNdJson(_Read):
+class ReadStepNdJson(Read):
     kind: Literal["NdJson"] = "NdJson"
     ddl_schema: tuple[str, ...] | None = None
     date_format: str | None = None
@@ -89,7 +89,7 @@ class ReadStepNdJson(_Read):
     schema_: DataSchema | None = Field(None, alias="schema")
 
 
-class ReadStepNdGeoJson(_Read):
+class ReadStepNdGeoJson(Read):
     kind: Literal["NdGeoJson"] = "NdGeoJson"
     ddl_schema: tuple[str, ...] | None = None
     schema_: DataSchema | None = Field(None, alias="schema")

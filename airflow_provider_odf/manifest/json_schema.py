@@ -8,7 +8,7 @@ from typing import Any, get_args
 from airflow_provider_odf.manifest.base import spellings
 from airflow_provider_odf.manifest.folder_settings import SettingsFile
 from airflow_provider_odf.manifest.model import DatasetSnapshot, MetadataEvent
-from airflow_provider_odf.manifest.transform_rules import ENGINES
+from airflow_provider_odf.manifest.rules import ENGINES
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _NOT_DECLARED = ("Seed", "AddData", "ExecuteTransform", "DisablePollingSource", "DisablePushSource")
