@@ -16,6 +16,19 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def printable(text: str) -> str:
+    """Return a text with its control and direction characters escaped.
+
+    >>> printable("a\u202eb")
+    'a\\u202eb'
+    """
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
 def bounded(text: str) -> str:
     """Return the text, without its middle if it is longer than `LONGEST`."""
     if len(text) <= LONGEST:

@@ -6,8 +6,9 @@ The REST API is the public way to this, and it applies the user's rights. A data
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -17,11 +18,10 @@ from fastapi import HTTPException, Request
 from airflow_provider_odf.hooks.odf import ASSET_GROUP, TAG
 from airflow_provider_odf.operators.links import MAIN_APP
 
-_MOST = 100
-_MOST_PAGES = 3
-"""Pages of the newest tasks that are asked for."""
-_FINISHED = ("success", "failed", "upstream_failed", "skipped", "removed")
-_REFERENCES = ("producing_tasks", "scheduled_dags")
+_PAGE = 100
+"""Entries of an answer."""
+_NEWEST_TASKS = 300
+"""Newest tasks among which the newest of a DAG is looked for."""
 _CREDENTIALS = ("authorization", "cookie")
 
 
@@ -43,7 +43,7 @@ class PublishTask:
 
     @property
     def is_finished(self) -> bool:
-        return self.state in _FINISHED
+        return self.state in ("success", "failed", "upstream_failed", "skipped", "removed")
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,48 @@ class Run:
     state: str
     start: str | None
     seconds: float | None
+    user: str | None
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ("queued", "running")
 
 
-async def newest_runs(request: Request, dag_id: str, n: int) -> list[Run]:
-    """Return the newest ``n`` runs of a DAG in the order of their starts, those that wait last; none if the user may
-    not read runs."""
-    found = reversed(await Api(request).runs(dag_id, n))
-    runs = [Run(run["dag_run_id"], run["state"], run["start_date"], run["duration"]) for run in found]
-    return sorted(runs, key=lambda run: (run.start is None, run.start))
+async def newest_runs(request: Request, dag_id: str, n: int, prefix: str | None = None) -> list[Run]:
+    """Return the newest ``n`` runs of a DAG, newest first; none if the user may not read runs.
+
+    :param prefix: start of their ids.
+    """
+    named = {"run_id_prefix_pattern": prefix} if prefix is not None else {}
+    return [
+        Run(entry["dag_run_id"], entry["state"], entry["start_date"], entry["duration"], entry["triggering_user_name"])
+        for entry in await Api(request).runs(dag_id, n, **named)
+    ]
+
+
+async def start_run(request: Request, dag_id: str, run_id: str, conf: Mapping[str, Any]) -> None:
+    """Start a run of a DAG.
+
+    :raises HTTPException: Airflow refuses it.
+    """
+    await Api(request).post(_runs_path(dag_id), {"dag_run_id": run_id, "logical_date": None, "conf": conf})
+
+
+async def publishing_run(request: Request, dag_id: str, block_hash: str) -> str | None:
+    """Return the id of the run that published a block, None if its event is not among the newest, or if the user may
+    not read events."""
+    events = await Api(request).events(source_dag_id=dag_id)
+    return next((event["source_run_id"] for event in events if _block(event) == block_hash), None)
+
+
+async def published_block(request: Request, dag_id: str, run_id: str) -> str | None:
+    """Return the hash of the block that a run published, None if it published none, or if the user may not read
+    events."""
+    return next(filter(None, map(_block, await Api(request).events(source_dag_id=dag_id, source_run_id=run_id))), None)
+
+
+def _block(event: Mapping[str, Any]) -> str | None:
+    return (event["extra"] or {}).get("blockHash")
 
 
 async def publication(request: Request, dag_id: str) -> Publication:
@@ -104,13 +138,13 @@ async def publication(request: Request, dag_id: str) -> Publication:
     :raises HTTPException: the user may not read the DAG or its assets, or the DAG publishes no dataset.
     """
     api = Api(request)
-    assets = await api.every("assets", "assets", dag_ids=dag_id)
+    assets = await api.entries("assets", dag_ids=dag_id)
     dag = await api.get(f"dags/{quote(dag_id, safe='')}")
-    found = _publication(dag, assets, await api.last_run(dag_id))
-    found = replace(found, newest_task=(await api.newest_tasks(_publishing_tasks(assets, [dag_id]))).get(dag_id))
-    if not found.uri:
+    newest = dict.fromkeys([dag_id], next(iter(await api.runs(dag_id, 1)), {}))
+    [asked] = _publications([dag], assets, newest, await api.newest_tasks(assets, [dag_id]))
+    if not asked.uri:
         raise HTTPException(404, f"DAG {dag_id} publishes no dataset of Open Data Fabric.")
-    return found
+    return asked
 
 
 async def publications(
@@ -127,84 +161,74 @@ async def publications(
     wanted |= {"dag_id_pattern": name.replace("/", ".")} if name else {}
     wanted |= {"owners": [owner]} if owner else {}
     if limit is None:
-        dags = await api.every("dags", "dags", **wanted, order_by="dag_id")
-        assets, total = await api.every("assets", "assets"), len(dags)
+        dags = await api.entries("dags", **wanted, order_by="dag_id")
+        assets, total = await api.entries("assets"), len(dags)
     else:
         answer = await api.get("dags", **wanted, limit=limit, offset=offset, order_by="dag_id")
         dags, total = answer["dags"], answer["total_entries"]
-        assets = await api.every("assets", "assets", dag_ids=[dag["dag_id"] for dag in dags]) if dags else []
-    failed = {dag["dag_id"] for dag in await api.every("dags", "dags", **wanted, last_dag_run_state="failed")}
-    of_dag = _by_dag(assets)
-    runs = ({"state": "failed"} if dag["dag_id"] in failed else {} for dag in dags)
-    tasks = await api.newest_tasks(_publishing_tasks(assets, [dag["dag_id"] for dag in dags]))
-    every = [_publication(dag, of_dag.get(dag["dag_id"], []), run) for dag, run in zip(dags, runs, strict=True)]
-    return [replace(p, newest_task=tasks.get(p.dag_id)) for p in every], total
+        assets = await api.assets_of(dags)
+    failed = await api.entries("dags", **wanted, last_dag_run_state="failed")
+    runs = {dag["dag_id"]: {"state": "failed"} for dag in failed}
+    tasks = await api.newest_tasks(assets, [dag["dag_id"] for dag in dags])
+    return list(_publications(dags, assets, runs, tasks)), total
 
 
-def _publishing_tasks(assets: Sequence[Mapping[str, Any]], dag_ids: Sequence[str]) -> dict[str, str]:
-    """Return dag_ids with the id of the task that publishes the dataset of each."""
-    tasks = [task for asset in assets if asset["group"] == ASSET_GROUP for task in asset["producing_tasks"]]
-    return {task["dag_id"]: task["task_id"] for task in tasks if task["dag_id"] in dag_ids}
-
-
-def _by_dag(assets: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return the assets that each DAG publishes or is scheduled by."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for asset in assets:
-        for dag_id in {reference["dag_id"] for kind in _REFERENCES for reference in asset[kind]}:
-            found.setdefault(dag_id, []).append(asset)
-    return found
-
-
-async def connected(request: Request, dag_id: str, most: int) -> list[Publication]:
+async def connected(request: Request, dag_id: str, limit: int) -> list[Publication]:
     """Return the DAG, and DAGs whose datasets it is computed from or that are computed from its own, nearest first.
     Those that the user may not read are left out.
 
-    :param most: number of DAGs after which no more are looked for.
+    :param limit: number of DAGs after which no more are looked for.
     :raises HTTPException: the user may not read assets.
     """
     api = Api(request)
-    found: dict[str, Publication] = {}
+    known: dict[str, Publication] = {}
     above, below = {dag_id}, {dag_id}
-    while (wanted := sorted((above | below) - found.keys())) and len(found) < most:
-        dags = await api.readable(wanted)
-        assets = await api.every("assets", "assets", dag_ids=[dag["dag_id"] for dag in dags]) if dags else []
-        new = {dag["dag_id"]: _publication(dag, assets, {}) for dag in dags}
-        found |= new
+    while (wanted := sorted((above | below) - known.keys())) and len(known) < limit:
+        dags = [d for d in await api.entries("dags", dag_id_pattern="|".join(wanted)) if d["dag_id"] in wanted]
+        new = {p.dag_id: p for p in _publications(dags, await api.assets_of(dags))}
+        known |= new
         above = {i.dag_id for p in new.values() if p.dag_id in above for i in p.inputs if i.dag_id is not None}
         below = {derivative for p in new.values() if p.dag_id in below for derivative in p.derivatives}
-    return [publication for publication in found.values() if publication.uri][:most]
+    return [publication for publication in known.values() if publication.uri][:limit]
 
 
-def _publication(dag: Mapping[str, Any], assets: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> Publication:
-    dag_id = dag["dag_id"]
-    published = sorted(a["uri"] for a in assets if a["group"] == ASSET_GROUP and _is_published(a, dag_id))
-    uri = published[0] if published else ""
-    return Publication(
-        dag_id,
-        uri,
-        dag["is_paused"],
-        dag["next_dagrun_run_after"],
-        run.get("state"),
-        run.get("end_date"),
-        tuple(_inputs(assets, dag_id)),
-        tuple(sorted(r["dag_id"] for asset in assets if asset["uri"] == uri for r in asset["scheduled_dags"])),
-    )
-
-
-def _is_published(asset: Mapping[str, Any], dag_id: str) -> bool:
-    return any(task["dag_id"] == dag_id for task in asset["producing_tasks"])
-
-
-def _inputs(assets: Sequence[Mapping[str, Any]], dag_id: str) -> Iterator[Neighbor]:
+def _publications(
+    dags: Iterable[Mapping[str, Any]],
+    assets: Iterable[Mapping[str, Any]],
+    runs: Mapping[str, Mapping[str, Any]] = {},
+    tasks: Mapping[str, PublishTask] = {},
+) -> Iterator[Publication]:
+    """Yield the publication of each DAG, with its newest run and task by dag_id."""
+    of_dag = defaultdict[str, list[Mapping[str, Any]]](list)
     for asset in assets:
-        if any(reference["dag_id"] == dag_id for reference in asset["scheduled_dags"]):
-            dags = sorted(task["dag_id"] for task in asset["producing_tasks"])
-            yield Neighbor(asset["uri"].rpartition("/")[2], dags[0] if dags else None)
+        for dag_id in {*_dags(asset, "producing_tasks"), *_dags(asset, "scheduled_dags")}:
+            of_dag[dag_id].append(asset)
+    for dag in dags:
+        dag_id, own, run = dag["dag_id"], of_dag[dag["dag_id"]], runs.get(dag["dag_id"], {})
+        published = (a for a in own if a["group"] == ASSET_GROUP and dag_id in _dags(a, "producing_tasks"))
+        uri = min((asset["uri"] for asset in published), default="")
+        yield Publication(
+            dag_id,
+            uri,
+            dag["is_paused"],
+            dag["next_dagrun_run_after"],
+            run.get("state"),
+            run.get("end_date"),
+            tuple(_neighbor(asset) for asset in own if dag_id in _dags(asset, "scheduled_dags")),
+            tuple(sorted(reader for a in own if a["uri"] == uri for reader in _dags(a, "scheduled_dags"))),
+            tasks.get(dag_id),
+        )
 
 
-def runs_path(dag_id: str) -> str:
-    """Return the path of the runs of a DAG in the REST API."""
+def _dags(asset: Mapping[str, Any], references: str) -> list[str]:
+    return [reference["dag_id"] for reference in asset[references]]
+
+
+def _neighbor(asset: Mapping[str, Any]) -> Neighbor:
+    return Neighbor(asset["uri"].rpartition("/")[2], min(_dags(asset, "producing_tasks"), default=None))
+
+
+def _runs_path(dag_id: str) -> str:
     return f"dags/{quote(dag_id, safe='')}/dagRuns"
 
 
@@ -220,9 +244,7 @@ class Api:
 
         :raises HTTPException: Airflow refuses it.
         """
-        transport = httpx.ASGITransport(app=self._app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://airflow") as client:
-            response = await client.get(f"/api/v2/{path}", params=parameters, headers=self._headers)
+        response = await self._send("GET", path, params=parameters)
         if response.status_code != httpx.codes.OK:
             is_unknown = response.status_code == httpx.codes.NOT_FOUND
             refusal = "does not know this DAG, or has not parsed it yet" if is_unknown else "refuses the request"
@@ -230,85 +252,85 @@ class Api:
         content: dict[str, Any] = response.json()
         return content
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the answer to a request that changes something.
+    async def post(self, path: str, body: Mapping[str, Any]) -> None:
+        """Send a request that changes something.
 
         :raises HTTPException: Airflow refuses it, with its reason.
         """
-        transport = httpx.ASGITransport(app=self._app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://airflow") as client:
-            response = await client.post(f"/api/v2/{path}", json=body, headers=self._headers)
+        response = await self._send("POST", path, json=body)
         if not response.is_success:
             is_json = response.headers.get("Content-Type", "").startswith("application/json")
             reason = response.json().get("detail") if is_json else response.reason_phrase
             raise HTTPException(response.status_code, f"Airflow refuses the request: {reason}")
-        content: dict[str, Any] = response.json()
-        return content
 
-    async def every(self, path: str, of: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Return all entries of a list, page by page.
+    async def _send(self, method: str, path: str, **content: Any) -> httpx.Response:
+        transport = httpx.ASGITransport(app=self._app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://airflow") as client:
+            return await client.request(method, f"/api/v2/{path}", headers=self._headers, **content)
+
+    async def pages(
+        self, path: str, key: str, limit: int | None = None, **parameters: Any
+    ) -> AsyncIterator[list[dict[str, Any]]]:
+        """Yield the entries of a list page by page, at most ``limit`` of them.
 
         :raises HTTPException: Airflow refuses it.
         """
-        entries: list[dict[str, Any]] = []
-        while True:
-            answer = await self.get(path, **parameters, limit=_MOST, offset=len(entries))
-            entries += answer[of]
-            if not answer[of] or len(entries) >= answer["total_entries"]:
-                return entries
-
-    async def readable(self, dag_ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Return those of some DAGs that the user may read."""
-        pattern = "|".join(dag_ids)
-        return [dag for dag in await self.every("dags", "dags", dag_id_pattern=pattern) if dag["dag_id"] in dag_ids]
-
-    async def last_run(self, dag_id: str) -> Mapping[str, Any]:
-        """Return the newest run of a DAG; nothing if there is none, or the user may not read runs."""
-        return next(iter(await self.runs(dag_id, 1)), {})
-
-    async def newest_tasks(self, task_ids: Mapping[str, str]) -> dict[str, PublishTask]:
-        """Return the newest run of one task of each DAG, by dag_id; of DAGs whose runs are not among the newest, or
-        that the user may not see, nothing.
-
-        :param task_ids: id of the task by dag_id.
-        """
-        found: dict[str, PublishTask] = {}
-        named = {"dag_id_pattern": "|".join(task_ids)} if len(task_ids) <= _MOST else {}
-        try:
-            for task_id in sorted(set(task_ids.values())):
-                wanted = {dag_id for dag_id, of_dag in task_ids.items() if of_dag == task_id}
-                async for entry in self._newest_tasks(task_id, wanted - found.keys(), named):
-                    task = PublishTask(entry["dag_run_id"], entry["state"], entry["run_after"])
-                    found.setdefault(entry["dag_id"], task)
-        except HTTPException:
-            return found
-        return found
-
-    async def _newest_tasks(
-        self, task_id: str, dag_ids: set[str], named: Mapping[str, str]
-    ) -> AsyncIterator[Mapping[str, Any]]:
-        """Yield the newest runs of a task of some DAGs, until each has one."""
-        missing = set(dag_ids)
-        for page in range(_MOST_PAGES):
-            wanted = {**named, "task_id": task_id, "order_by": "-run_after", "limit": _MOST, "offset": page * _MOST}
-            entries = (await self.get("dags/~/dagRuns/~/taskInstances", **wanted))["task_instances"]
-            for entry in entries:
-                if entry["dag_id"] in dag_ids:
-                    missing.discard(entry["dag_id"])
-                    yield entry
-            if len(entries) < _MOST or not missing:
+        offset = 0
+        while limit is None or offset < limit:
+            size = _PAGE if limit is None else min(_PAGE, limit - offset)
+            answer = await self.get(path, **parameters, limit=size, offset=offset)
+            yield answer[key]
+            offset += len(answer[key])
+            if not answer[key] or offset >= answer["total_entries"]:
                 return
 
-    async def runs(self, dag_id: str, n: int) -> list[dict[str, Any]]:
+    async def entries(self, path: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Return all entries of a list that has the name of its path.
+
+        :raises HTTPException: Airflow refuses it.
+        """
+        return [entry async for page in self.pages(path, path, **parameters) for entry in page]
+
+    async def assets_of(self, dags: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return the assets that DAGs publish or are scheduled by."""
+        return await self.entries("assets", dag_ids=[dag["dag_id"] for dag in dags]) if dags else []
+
+    async def runs(self, dag_id: str, n: int, **parameters: Any) -> list[dict[str, Any]]:
         """Return the newest runs of a DAG, newest first; none if the user may not read runs."""
-        path, runs = runs_path(dag_id), list[dict[str, Any]]()
-        try:
-            while len(runs) < n:
-                limit = min(_MOST, n - len(runs))
-                answer = await self.get(path, limit=limit, offset=len(runs), order_by="-run_after")
-                runs += answer["dag_runs"]
-                if len(answer["dag_runs"]) < limit:
-                    break
-        except HTTPException:
-            return []
-        return runs
+        return await _readable(self.pages(_runs_path(dag_id), "dag_runs", n, order_by="-run_after", **parameters))
+
+    async def events(self, **source: str) -> list[dict[str, Any]]:
+        """Return the newest asset events of a source; none if the user may not read events."""
+        return await _readable(self.pages("assets/events", "asset_events", _PAGE, order_by="-timestamp", **source))
+
+    async def newest_tasks(self, assets: Iterable[Mapping[str, Any]], dag_ids: Iterable[str]) -> dict[str, PublishTask]:
+        """Return the newest run of the task of each DAG that publishes its dataset, by dag_id; of DAGs whose runs are
+        not among the newest, or that the user may not see, nothing."""
+        tasks = [task for asset in assets if asset["group"] == ASSET_GROUP for task in asset["producing_tasks"]]
+        task_ids = {task["dag_id"]: task["task_id"] for task in tasks if task["dag_id"] in set(dag_ids)}
+        named = {"dag_id_pattern": "|".join(task_ids)} if len(task_ids) <= _PAGE else {}
+        newest: dict[str, PublishTask] = {}
+        for task_id in sorted(set(task_ids.values())):
+            missing = {dag_id for dag_id, of_dag in task_ids.items() if of_dag == task_id}
+            parameters = {**named, "task_id": task_id, "order_by": "-run_after"}
+            pages = self.pages("dags/~/dagRuns/~/taskInstances", "task_instances", _NEWEST_TASKS, **parameters)
+            try:
+                async for page in pages:
+                    for entry in page:
+                        if entry["dag_id"] in missing:
+                            missing.remove(entry["dag_id"])
+                            task = PublishTask(entry["dag_run_id"], entry["state"], entry["run_after"])
+                            newest[entry["dag_id"]] = task
+                    if not missing:
+                        break
+            except HTTPException:
+                break
+        return newest
+
+
+async def _readable(pages: AsyncIterator[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the entries of pages, none if Airflow refuses them."""
+    try:
+        return [entry async for page in pages for entry in page]
+    except HTTPException:
+        return []

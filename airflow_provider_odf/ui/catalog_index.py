@@ -17,6 +17,7 @@ from airflow_provider_odf.chain import dataset_facts, kept_file
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.kept_history import FOLDER, History, read_history
 from airflow_provider_odf.chain.kept_positions import read_positions
+from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import tested
 from airflow_provider_odf.health.facts import ChainFacts, read_chain
 from airflow_provider_odf.instant import Instant
@@ -54,11 +55,11 @@ class Entry:
 
 
 class CatalogIndex:
-    """Entries by the URI of their dataset, in a work area."""
+    """Entries of the datasets of a store, by URI, in its work area."""
 
-    def __init__(self, work_area: Path) -> None:
-        self._work_area = work_area
-        self._entries = _read(work_area / FOLDER / _FILE)
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._entries = _read(store.work_area / FOLDER / _FILE)
         self._is_changed = False
 
     def entry(self, dataset: Dataset) -> Entry:
@@ -70,15 +71,15 @@ class CatalogIndex:
         kept = self._entries.get(dataset.uri)
         if kept is not None and kept.head == dataset.resolve(HEAD):
             return kept
-        entry = entry_of(dataset, self._work_area)
+        entry = entry_of(dataset, self.store.work_area)
         self._entries[dataset.uri] = entry
         self._is_changed = True
         return entry
 
     def save(self) -> None:
         """Write the file if an entry is new, and this process may write to the work area."""
-        folder = self._work_area / FOLDER
-        if self._is_changed and kept_file.make_folder(self._work_area, folder):
+        folder = self.store.work_area / FOLDER
+        if self._is_changed and kept_file.make_folder(self.store.work_area, folder):
             kept_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(self._entries))
             self._is_changed = False
 

@@ -6,7 +6,6 @@ search for what only the datasets know asks the index of the catalog about each 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlencode
@@ -19,9 +18,9 @@ from airflow_provider_odf.errors import DatasetNotFound, OdfError
 from airflow_provider_odf.health.health import NO_DATA, WORDS, Health
 from airflow_provider_odf.operators.links import site_path
 from airflow_provider_odf.ui.airflow_api import Publication, publications
-from airflow_provider_odf.ui.pages import render
-from airflow_provider_odf.ui.problem_page import public
-from airflow_provider_odf.ui.subject import Shelf, Subject
+from airflow_provider_odf.ui.catalog_index import CatalogIndex
+from airflow_provider_odf.ui.pages import public, render
+from airflow_provider_odf.ui.subject import Subject, open_store
 
 SIZE = 50
 """Datasets of a page."""
@@ -92,11 +91,11 @@ def catalog(
     listed: Annotated[tuple[list[Publication], int], Depends(_publications)],
 ) -> HTMLResponse:
     """Return the datasets with health, last publication, watermark, records and contract result."""
-    found, total = listed
-    shelves: dict[str, Shelf] = {}
-    rows = list(_rows(found, shelves))
-    for shelf in shelves.values():
-        shelf.index.save()
+    listed_publications, total = listed
+    indexes: dict[str, CatalogIndex] = {}
+    rows = [_row(publication, indexes) for publication in listed_publications]
+    for index in indexes.values():
+        index.save()
     if query.needs_index:
         rows = [row for row in rows if query.matches(row)]
         total, start = len(rows), (max(1, query.page) - 1) * SIZE
@@ -105,22 +104,18 @@ def catalog(
     return render("catalog.html", rows=rows, query=query, total=total, last=last, health_words=(_UNREADABLE, *WORDS))
 
 
-def _rows(found: list[Publication], shelves: dict[str, Shelf]) -> Iterator[Row]:
-    for publication in found:
-        if not publication.uri:
-            problem = "The DAG publishes no dataset: its manifest is not valid. The DAG shows the errors."
-            yield Row(Subject(publication), _UNREADABLE, problem=problem)
-            continue
-        try:
-            if publication.store not in shelves:
-                shelves[publication.store] = Shelf.open(publication.store)
-            subject = Subject(publication, shelves[publication.store])
-            health = subject.health
-        except DatasetNotFound:
-            yield Row(Subject(publication), NO_DATA, problem="No run has created the dataset yet.")
-        except OdfError as e:
-            yield Row(Subject(publication), _UNREADABLE, problem=public(str(e)))
-        except OSError as e:
-            yield Row(Subject(publication), _UNREADABLE, problem=e.strerror or type(e).__name__)
-        else:
-            yield Row(subject, health.word, health)
+def _row(publication: Publication, indexes: dict[str, CatalogIndex]) -> Row:
+    """Return the row of a dataset, and add the index of its store to others."""
+    if not publication.uri:
+        problem = "The DAG publishes no dataset: its manifest is not valid. The DAG shows the errors."
+        return Row(Subject(publication), _UNREADABLE, problem=problem)
+    try:
+        if publication.store not in indexes:
+            indexes[publication.store] = CatalogIndex(open_store(publication.store))
+        subject = Subject(publication, indexes[publication.store])
+        return Row(subject, subject.health.word, subject.health)
+    except DatasetNotFound:
+        return Row(Subject(publication), NO_DATA, problem="No run has created the dataset yet.")
+    except (OdfError, OSError) as e:
+        problem = (e.strerror or type(e).__name__) if isinstance(e, OSError) else public(e)
+        return Row(Subject(publication), _UNREADABLE, problem=problem)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from enum import Enum
 from functools import partial
 from itertools import chain
 from typing import Annotated
+from urllib.parse import urlencode
 
-from fastapi import Query
+from fastapi import Depends, Query
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from pydantic import BaseModel
 
 from airflow_provider_odf.chain.as_of import data_as_of
-from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
@@ -24,12 +23,102 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.reading.answer import Answer
 from airflow_provider_odf.reading.export import stream
 from airflow_provider_odf.reading.row_page import Question, row_page, scan_of
-from airflow_provider_odf.ui import pages
-from airflow_provider_odf.ui.data_query import DataQuery, end_of, point
-from airflow_provider_odf.ui.dataset_pages import SubjectOf
-from airflow_provider_odf.ui.subject import Subject
+from airflow_provider_odf.ui.pages import HEADERS
+from airflow_provider_odf.ui.subject import Subject, SubjectOf
 
-_WEEK = 6
+_HISTORY, _DIFFERENCE = "history", "difference"
+_SHOWN = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?: UTC)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class DataQuery(BaseModel):
+    """Parameters of the page. ``page`` counts from 1. ``as_of``, ``since`` and ``until`` are a date, a time in RFC 3339
+    or as pages show it, or a block. The last two limit the history and the difference."""
+
+    view: str = ""
+    since: str = ""
+    until: str = ""
+    as_of: str = ""
+    column: str = ""
+    contains: str = ""
+    operation: str = ""
+    sort: str = ""
+    order: str = ""
+    page: int = 1
+
+    @property
+    def kind(self) -> str:
+        """Kind of the rows in a word."""
+        return self.view if self.view in (_HISTORY, _DIFFERENCE) else "current"
+
+    @property
+    def has_range(self) -> bool:
+        """Whether the rows are those of a range of the history."""
+        return self.kind != "current" and bool(self.since or self.until)
+
+    def link(self, path: str, **changes: str | int) -> str:
+        """Return the address of the page with other parameters. It begins at the first page."""
+        parameters = {**self.model_dump(exclude={"page"}), **changes}
+        return f"{path}?{urlencode({name: text for name, text in parameters.items() if text})}"
+
+
+QueryOf = Annotated[DataQuery, Query()]
+
+
+def _question(subject: SubjectOf, query: QueryOf) -> Question:
+    """Return the question about the rows.
+
+    :raises InvalidInput: its answer would tell values of a sensitive column.
+    """
+    for name in (query.column if query.contains else "", query.sort):
+        if name.lower() in subject.sensitive:
+            raise InvalidInput(f"column {name!r} is sensitive: pages neither show nor search nor sort its values")
+    return Question(
+        query.view == _HISTORY,
+        query.view == _DIFFERENCE,
+        query.column,
+        query.contains,
+        query.operation,
+        query.sort,
+        query.order == "descending",
+        query.page - 1,
+    )
+
+
+def _rows(subject: SubjectOf, query: QueryOf) -> tuple[ChainState, OffsetRange | None]:
+    """Return the state of the chain whose rows are asked for, and their range of offsets if there is one.
+
+    :raises InvalidInput: the range or the time is not valid.
+    :raises DatasetNotFound: there is no such block.
+    """
+    if query.has_range:
+        return subject.history.state, _offsets(subject, query)
+    if query.as_of and query.view != _DIFFERENCE:
+        return replay(subject.dataset, data_as_of(subject.dataset, _end_of(query.as_of))), None
+    return subject.history.state, None
+
+
+QuestionOf = Annotated[Question, Depends(_question)]
+RowsOf = Annotated[tuple[ChainState, OffsetRange | None], Depends(_rows)]
+
+
+def data(subject: SubjectOf, query: QueryOf, question: QuestionOf, rows: RowsOf) -> HTMLResponse:
+    """Return current rows, the history or a difference, a page at a time."""
+    state, offsets = rows
+    page = row_page(subject.dataset, state, question, subject.pages_folder, offsets)
+    return subject.render(
+        "data.html",
+        "/data",
+        question=question,
+        query=query,
+        page=page,
+        rows=[masked(row, subject.sensitive) for row in page.rows],
+        state=state,
+        link=partial(query.link, subject.path("/data")),
+        ranges=_ranges(datetime.now(timezone.utc)),
+        forms=[(form.value, label) for form, (label, _) in _FORMS.items()],
+        download=partial(query.link, subject.path("/data/download")),
+    )
 
 
 class Form(str, Enum):
@@ -40,35 +129,12 @@ class Form(str, Enum):
     NDJSON = "ndjson"
 
 
-_LABELS = {Form.CSV.value: "CSV", Form.PARQUET.value: "Parquet", Form.NDJSON.value: "NdJson"}
-_TYPES = {
-    Form.CSV: "text/csv; charset=utf-8",
-    Form.PARQUET: "application/vnd.apache.parquet",
-    Form.NDJSON: "application/x-ndjson",
+_FORMS = {
+    Form.CSV: ("CSV", "text/csv; charset=utf-8"),
+    Form.PARQUET: ("Parquet", "application/vnd.apache.parquet"),
+    Form.NDJSON: ("NdJson", "application/x-ndjson"),
 }
-"""Form of a file -> its content type."""
-
-
-def data(subject: SubjectOf, query: Annotated[DataQuery, Query()]) -> HTMLResponse:
-    """Return current rows, the history or a difference, a page at a time."""
-    sensitive = subject.sensitive
-    question = _question(query, sensitive)
-    state, offsets = rows_asked_for(subject, query)
-    page = row_page(subject.dataset, state, question, subject.pages_folder, offsets)
-    page = replace(page, rows=tuple(masked(row, sensitive) for row in page.rows))
-    link = partial(query.link, subject.path("/data"))
-    return subject.render(
-        "data.html",
-        "/data",
-        question=question,
-        query=query,
-        page=page,
-        state=state,
-        link=link,
-        ranges=_ranges(datetime.now(timezone.utc)),
-        forms=list(_LABELS.items()),
-        download=partial(query.link, subject.path("/data/download")),
-    )
+"""Form of a file -> its name for readers and its content type."""
 
 
 class DownloadQuery(DataQuery):
@@ -77,31 +143,19 @@ class DownloadQuery(DataQuery):
     form: Form = Form.CSV
 
 
-def download(subject: SubjectOf, query: Annotated[DownloadQuery, Query()]) -> Response:
+def download(
+    subject: SubjectOf, query: Annotated[DownloadQuery, Query()], question: QuestionOf, rows: RowsOf
+) -> Response:
     """Return all rows that the page shows some of, in the order of offsets or of the key, as a file.
 
     Slices are checked before the answer begins, so that damage is a page that explains it."""
-    state, offsets = rows_asked_for(subject, query)
-    sensitive = subject.sensitive
-    question = _question(query, sensitive)
+    state, offsets = rows
     scan = scan_of(subject.dataset, state, question, subject.pages_folder, offsets)
-    parts = stream(Answer(scan, question, sensitive, MASKED), query.form.value)
+    parts = stream(Answer(scan, question, subject.sensitive, MASKED), query.form.value)
     first = next(parts)
     name = file_name(subject.publication.alias, query.kind, state.head, query.form.value)
-    headers = {**pages.HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
-    return StreamingResponse(chain([first], parts), headers=headers, media_type=_TYPES[query.form])
-
-
-def _question(query: DataQuery, sensitive: Collection[str]) -> Question:
-    """Return the question of a page.
-
-    :raises InvalidInput: its answer would tell values of a sensitive column.
-    """
-    question = query.question()
-    for name in (question.column if question.contains else "", question.sort):
-        if name.lower() in sensitive:
-            raise InvalidInput(f"column {name!r} is sensitive: pages neither show nor search nor sort its values")
-    return question
+    headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
+    return StreamingResponse(chain([first], parts), headers=headers, media_type=_FORMS[query.form][1])
 
 
 def file_name(alias: str, view: str, head: str, form: str) -> str:
@@ -114,30 +168,27 @@ def file_name(alias: str, view: str, head: str, form: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9._-]', '_', words).lstrip('.')}.{form}"
 
 
-def rows_asked_for(subject: Subject, query: DataQuery) -> tuple[ChainState, OffsetRange | None]:
-    """Return the state of the chain whose rows are asked for, and their range of offsets if there is one.
-
-    :raises InvalidInput: the range or the time is not valid.
-    :raises DatasetNotFound: there is no such block.
-    """
-    if query.has_range:
-        return subject.history.state, _offsets(subject, query)
-    if query.as_of and not query.question().is_difference:
-        return replay(subject.dataset, data_as_of(subject.dataset, end_of(query.as_of))), None
-    return subject.history.state, None
-
-
 def _offsets(subject: Subject, query: DataQuery) -> OffsetRange:
-    state = subject.history.state
-    positions = read_positions(subject.dataset, state.head, subject.store.work_area)
-    first = positions.after(point(query.since), "since") + 1 if query.since else 0
-    last = positions.until(point(query.until), "until") if query.until else state.next_offset - 1
+    state, positions = subject.history.state, subject.positions
+    first = positions.after(_point(query.since), "since") + 1 if query.since else 0
+    last = positions.until(_point(query.until), "until") if query.until else state.next_offset - 1
     if last < first - 1:
         raise InvalidInput(f"until {query.until} is before since {query.since}: swap the two")
     return OffsetRange(state.vocab.offset_column, first, last)
 
 
+def _point(text: str) -> str:
+    """Return a time as pages show it in RFC 3339, as the end of its second. Other texts stay as they are."""
+    shown = _SHOWN.fullmatch(text.strip())
+    return f"{shown[1]}T{shown[2]}.999999999Z" if shown else text
+
+
+def _end_of(text: str) -> str:
+    """Return a date as the end of its day in UTC, and other texts as `_point` does."""
+    return _point(f"{text.strip()} 23:59:59" if _DATE.fullmatch(text.strip()) else text)
+
+
 def _ranges(now: datetime) -> list[tuple[str, str, str]]:
     """Return names, beginnings and ends of ranges that readers often ask for."""
-    today, yesterday, week = ((now - timedelta(days=n)).date().isoformat() for n in (0, 1, _WEEK))
+    today, yesterday, week = ((now - timedelta(days=n)).date().isoformat() for n in (0, 1, 6))
     return [("today", today, today), ("yesterday", yesterday, yesterday), ("the last seven days", week, today)]

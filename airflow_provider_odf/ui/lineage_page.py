@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
@@ -14,26 +14,24 @@ from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.lineage.column_graph import (
     ColumnOrigin,
     Graph,
+    GraphNode,
     Member,
+    depths,
     downstream,
     graph_of,
     related,
     upstream,
     uses_of_columns,
 )
-from airflow_provider_odf.lineage.column_uses import Way
 from airflow_provider_odf.ui.airflow_api import Publication, connected, publications
 from airflow_provider_odf.ui.catalog_page import CatalogQuery
-from airflow_provider_odf.ui.dataset_pages import SubjectOf
-from airflow_provider_odf.ui.graph_drawing import draw
 from airflow_provider_odf.ui.pages import render
-from airflow_provider_odf.ui.subject import Subject
+from airflow_provider_odf.ui.subject import Subject, SubjectOf
 from airflow_provider_odf.wording import suggestion
 
-MOST = 100
+_DATASETS = 100
 """Datasets of a graph."""
-
-WAYS: Mapping[Way, str] = {
+_WAYS = {
     "IDENTITY": "unchanged",
     "TRANSFORMATION": "computed",
     "AGGREGATION": "aggregated",
@@ -45,60 +43,52 @@ WAYS: Mapping[Way, str] = {
     "JOIN": "join",
 }
 """How a column is used for another one, or for the rows -> in words."""
+BOX, GAP = 220, 80
+"""Width of a box, and between boxes."""
+_LINE, _HEAD, _MARGIN = 20, 44, 14
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A column of a node for readers: name of the node, column, how it is used, and the address of its own lineage,
     empty if the reader cannot open it."""
 
     label: str
     column: str
-    way: str = ""
-    link: str = ""
-
-
-@dataclass(frozen=True)
-class ColumnRow:
-    """A column of a dataset: what it is made of, without what decides about the rows; the columns of sources that it
-    comes from; and the columns that it affects."""
-
-    name: str
+    way: str
     link: str
-    direct: tuple[Place, ...]
-    sources: tuple[Place, ...]
-    uses: tuple[Place, ...]
 
 
 async def _connected(request: Request, dag_id: str) -> list[Publication]:
-    return await connected(request, dag_id, MOST)
+    return await connected(request, dag_id, _DATASETS)
 
 
 async def _listed(request: Request, query: Annotated[CatalogQuery, Query()]) -> tuple[list[Publication], int]:
-    offset = (max(1, query.page) - 1) * MOST
-    return await publications(request, limit=MOST, offset=offset, name=query.name, tag=query.keyword, owner=query.owner)
+    offset = (max(1, query.page) - 1) * _DATASETS
+    words = {"name": query.name, "tag": query.keyword, "owner": query.owner}
+    return await publications(request, limit=_DATASETS, offset=offset, **words)
 
 
 def lineage(
-    subject: SubjectOf, found: Annotated[list[Publication], Depends(_connected)], column: Annotated[str, Query()] = ""
+    subject: SubjectOf, around: Annotated[list[Publication], Depends(_connected)], column: Annotated[str, Query()] = ""
 ) -> HTMLResponse:
     """Return the graph around a dataset. ``column`` is one of its columns to follow."""
     key = subject.publication.dag_id
-    graph = related(_graph(found), key)
-    if column and column not in graph[key].columns:
-        raise InvalidInput(
-            f"dataset {subject.publication.alias} has no column {column!r} ({suggestion(column, graph[key].columns)})"
-        )
+    graph = related(_graph(around), key)
+    columns = graph[key].columns
+    if column and column not in columns:
+        known = suggestion(column, columns)
+        raise InvalidInput(f"dataset {subject.publication.alias} has no column {column!r} ({known})")
     followed = upstream(graph, key, column) | downstream(graph, key, column) if column else set()
+    links, uses = _links(graph, around), uses_of_columns(graph)
     return subject.render(
         "lineage.html",
         "/lineage",
         graph=graph,
-        drawing=draw(graph, _links(graph, found), key, frozenset(followed)),
+        drawing=draw(graph, links, key, frozenset(followed)),
         column=column,
-        columns=list(_rows(graph, key, found)),
-        rows=_places(graph, graph[key].rows, _links(graph, found)),
-        is_limited=len(found) >= MOST,
+        columns=[(_place(graph, links, (key, name)), *_places_of(graph, links, uses, (key, name))) for name in columns],
+        rows=_places(graph, links, graph[key].rows),
+        is_limited=len(around) >= _DATASETS,
     )
 
 
@@ -106,15 +96,15 @@ def all_lineage(
     query: Annotated[CatalogQuery, Query()], listed: Annotated[tuple[list[Publication], int], Depends(_listed)]
 ) -> HTMLResponse:
     """Return the graph of all datasets of DAGs that the user may read, some on a page."""
-    found, total = listed
-    graph = _graph([publication for publication in found if publication.uri])
-    drawing = draw(graph, _links(graph, found), "", frozenset())
-    last = max(1, -(-total // MOST))
+    listed_publications, total = listed
+    graph = _graph([publication for publication in listed_publications if publication.uri])
+    drawing = draw(graph, _links(graph, listed_publications), "", frozenset())
+    last = max(1, -(-total // _DATASETS))
     return render("all_lineage.html", graph=graph, drawing=drawing, query=query, total=total, last=last)
 
 
-def _graph(found: Sequence[Publication]) -> Graph:
-    return graph_of({publication.dag_id: _member(publication) for publication in found})
+def _graph(members: Iterable[Publication]) -> Graph:
+    return graph_of({publication.dag_id: _member(publication) for publication in members})
 
 
 def _member(publication: Publication) -> Member:
@@ -129,33 +119,118 @@ def _member(publication: Publication) -> Member:
     return Member(publication.alias, state, lambda ref: subject.store.input_name(ref, None), inputs)
 
 
-def _links(graph: Graph, found: Sequence[Publication]) -> dict[str, str]:
-    return {p.dag_id: Subject(p).path("/lineage") for p in found if p.dag_id in graph}
+def _links(graph: Graph, members: Iterable[Publication]) -> dict[str, str]:
+    return {p.dag_id: Subject(p).path("/lineage") for p in members if p.dag_id in graph}
 
 
-def _rows(graph: Graph, key: str, found: Sequence[Publication]) -> Iterator[ColumnRow]:
-    links, uses = _links(graph, found), uses_of_columns(graph)
-    for name in graph[key].columns:
-        first = sorted(at for at in upstream(graph, key, name, is_direct=True) if graph[at[0]].kind == "Source")
-        used = [at for at in uses.get((key, name), ()) if at[0] in graph]
-        yield ColumnRow(
-            name,
-            _place(graph, key, name, links).link,
-            _places(graph, graph[key].origins.get(name, ()), links),
-            tuple(_place(graph, *at, links) for at in first),
-            tuple(_place(graph, *at, links) for at in used),
-        )
+Column = tuple[str, str]
+"""Key of a node, and name of its column."""
 
 
-def _places(graph: Graph, origins: Iterable[ColumnOrigin], links: Mapping[str, str]) -> tuple[Place, ...]:
+def _places_of(
+    graph: Graph, links: Mapping[str, str], uses: Mapping[Column, Iterable[Column]], column: Column
+) -> Iterator[Sequence[Place]]:
+    """Yield what a column is made of, without what decides about the rows; the columns of sources that it comes from;
+    and the columns that it affects."""
+    key, name = column
+    sources = sorted(at for at in upstream(graph, key, name, is_direct=True) if graph[at[0]].kind == "Source")
+    yield _places(graph, links, graph[key].origins.get(name, ()))
+    yield [_place(graph, links, at) for at in sources]
+    yield [_place(graph, links, at) for at in uses.get(column, ()) if at[0] in graph]
+
+
+def _places(graph: Graph, links: Mapping[str, str], origins: Iterable[ColumnOrigin]) -> list[Place]:
     """Return each column of origins once, with all its uses in words."""
-    ways: dict[tuple[str, str], list[str]] = {}
+    ways: dict[Column, list[str]] = {}
     for origin in origins:
-        word = f"{WAYS[origin.way]}, masked" if origin.is_masking else WAYS[origin.way]
+        word = f"{_WAYS[origin.way]}, masked" if origin.is_masking else _WAYS[origin.way]
         ways.setdefault((origin.key, origin.column), []).append(word)
-    return tuple(_place(graph, *at, links, ", ".join(words)) for at, words in ways.items())
+    return [_place(graph, links, at, ", ".join(words)) for at, words in ways.items()]
 
 
-def _place(graph: Graph, key: str, name: str, links: Mapping[str, str], way: str = "") -> Place:
+def _place(graph: Graph, links: Mapping[str, str], column: Column, way: str = "") -> Place:
+    key, name = column
     link = f"{links[key]}?{urlencode({'column': name})}" if key in links else ""
     return Place(graph[key].label, name, way, link)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A node in the drawing. ``rows`` are its selected columns with their heights from the top of the box; ``link`` is
+    empty if the reader cannot open it."""
+
+    node: GraphNode
+    x: int
+    y: int
+    height: int
+    link: str
+    is_current: bool
+    rows: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Boxes, and lines as path and whether they connect selected columns."""
+
+    width: int
+    height: int
+    boxes: tuple[Box, ...]
+    lines: tuple[tuple[str, bool], ...]
+
+
+def draw(graph: Graph, links: Mapping[str, str], current: str, selected: frozenset[Column]) -> Drawing:
+    """Return the drawing of a graph.
+
+    :param links: addresses of nodes by key.
+    :param current: key of the node that the page is about.
+    :param selected: keys and columns to show in the boxes, and to connect.
+    """
+    boxes: dict[str, Box] = {}
+    layers = _layers(graph)
+    for depth, layer in enumerate(layers):
+        y = _MARGIN
+        for key in layer:
+            names = [name for name in graph[key].columns if (key, name) in selected]
+            rows = tuple((name, _HEAD + n * _LINE + 14) for n, name in enumerate(names))
+            height = _HEAD + _LINE * len(rows) + (8 if rows else 0)
+            x = _MARGIN + depth * (BOX + GAP)
+            boxes[key] = Box(graph[key], x, y, height, links.get(key, ""), key == current, rows)
+            y += height + _MARGIN
+    width = 2 * _MARGIN + len(layers) * (BOX + GAP) - GAP
+    height = max((box.y + box.height for box in boxes.values()), default=0) + _MARGIN
+    return Drawing(width, height, tuple(boxes.values()), tuple(_lines(boxes, selected)))
+
+
+def _layers(graph: Graph) -> Sequence[Sequence[str]]:
+    """Return the keys of each column of boxes, in the order of the middle of their inputs."""
+    depth_of = depths(graph)
+    layers: list[list[str]] = [[] for _ in range(max(depth_of.values(), default=-1) + 1)]
+    for key in graph:
+        layers[depth_of[key]].append(key)
+    place: dict[str, float] = {}
+    for layer in layers:
+        middles = {
+            key: sum(above) / len(above) if (above := [place[i] for i in graph[key].inputs if i in place]) else 0.0
+            for key in layer
+        }
+        layer.sort(key=lambda key: (middles[key], graph[key].label, key))
+        place |= {key: n / len(layer) for n, key in enumerate(layer)}
+    return layers
+
+
+def _lines(boxes: Mapping[str, Box], selected: frozenset[Column]) -> Iterator[tuple[str, bool]]:
+    for box in boxes.values():
+        for key in box.node.inputs:
+            if (above := boxes.get(key)) is not None:
+                yield _curve(above, _HEAD // 2, box, _HEAD // 2), False
+        for name, y in box.rows:
+            for key, column in dict.fromkeys((origin.key, origin.column) for origin in box.node.of(name)):
+                if (key, column) in selected and key in boxes:
+                    at = dict(boxes[key].rows)[column]
+                    yield _curve(boxes[key], at - 4, box, y - 4), True
+
+
+def _curve(start: Box, start_y: int, end: Box, end_y: int) -> str:
+    x1, y1, x2, y2 = start.x + BOX, start.y + start_y, end.x, end.y + end_y
+    middle = (x1 + x2) // 2
+    return f"M{x1} {y1} C{middle} {y1} {middle} {y2} {x2} {y2}"

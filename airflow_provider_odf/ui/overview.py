@@ -1,65 +1,73 @@
-"""What a dataset's first page shows."""
+"""A dataset's first page: its health, what people should know about it, and its facts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain import dataset_facts
 from airflow_provider_odf.chain.kept_history import SchemaBlock
-from airflow_provider_odf.manifest import public_source
+from airflow_provider_odf.cycle import matched_headers
+from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.ui import verification
-from airflow_provider_odf.ui.notices import notices
-
-if TYPE_CHECKING:
-    from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.ui.subject import Subject
+from airflow_provider_odf.ui.forms import TokenOf
+from airflow_provider_odf.ui.subject import Subject, SubjectOf
 
 
-@dataclass(frozen=True)
-class SchemaChange:
-    """How a block changed the columns: sentences such as ``added price DOUBLE``."""
-
-    block_hash: str
-    system_time: Instant
-    changes: tuple[str, ...]
-
-
-def overview_of(subject: Subject) -> dict[str, Any]:
-    """Return the values of the page.
-
-    :raises DatasetNotFound: no run has created the dataset yet.
-    """
-    state = subject.history.state
+def overview(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
+    """Return the dataset at a glance."""
+    try:
+        state = subject.history.state
+        health = subject.health
+    except DatasetNotFound:
+        return subject.render("never_run.html", "")
     facts = dataset_facts.facts(subject.dataset, state)
-    return {
-        "health": subject.health,
-        "facts": facts,
-        "columns": sorted(facts["schema"], key=lambda column: column["name"] in facts["vocabulary"].values()),
-        "size": public_source.size(facts["size"]),
-        "key": {name.lower() for name in getattr(state.merge, "primary_key", ())},
-        "report": subject.newest_report,
-        "published": subject.entry.published,
-        "publication": subject.entry.facts.decision,
-        "waiting": subject.candidates.undecided,
-        "source": list(dataset_facts.origins(state, " → ")),
-        "notices": list(notices(subject)),
-        "verification": verification.newest(subject.pages_folder),
-        "schema_changes": list(schema_changes(subject.history.schemas)),
-    }
+    return subject.render(
+        "overview.html",
+        "",
+        token=token,
+        health=health,
+        facts=facts,
+        columns=sorted(facts["schema"], key=lambda column: column["name"] in facts["vocabulary"].values()),
+        key={name.lower() for name in getattr(state.merge, "primary_key", ())},
+        source=list(dataset_facts.origins(state, " → ")),
+        notices=list(_notices(subject)),
+        verification=verification.newest(subject.pages_folder),
+        schema_changes=list(_schema_changes(subject.history.schemas)),
+    )
 
 
-def schema_changes(schemas: Sequence[SchemaBlock]) -> Iterator[SchemaChange]:
-    """Yield the blocks that changed columns, newest first; the first schema is no change."""
+def _notices(subject: Subject) -> Iterator[tuple[str, str]]:
+    """Yield badge and sentence of what people should know about a dataset that looks well, which otherwise only the log
+    of a task tells."""
+    newest = verification.newest(subject.pages_folder)
+    if newest is not None and not (newest.verified or newest.is_running or newest.is_lost):
+        yield "verification failed", "The newest one, below, found damage, or could not read the dataset."
+    if any(rejection.record.held for rejection in subject.candidates.undecided):
+        yield "held back", "An input looks like an error of its source. It waits for a decision below."
+    for block_hash in subject.history.headers[-1:]:
+        header = matched_headers.of_block(subject.dataset, block_hash)
+        if header is not None and not header.is_by_name:
+            yield "columns by position", f"Names in files differ: {matched_headers.explanation(header)}."
+    results = subject.newest_report[1].results if subject.newest_report is not None else ()
+    ignored = sum(not result.is_enforced for result in results)
+    if results and ignored == len(results):
+        yield "contract not enforced", "No clause of the contract was tested: its report says why."
+    elif ignored:
+        yield "contract in part", f"Clauses of the contract that are not tested: {ignored} of {len(results)}."
+
+
+def _schema_changes(schemas: Sequence[SchemaBlock]) -> Iterator[tuple[SchemaBlock, list[str]]]:
+    """Yield the blocks that changed columns, newest first, with how, such as ``added price DOUBLE``."""
     for before, after in reversed(list(pairwise(schemas))):
-        changes = tuple(_changes(before, after))
-        if changes:
-            yield SchemaChange(after.block_hash, after.system_time, changes)
+        if changes := list(_column_changes(before, after)):
+            yield after, changes
 
 
-def _changes(before: SchemaBlock, after: SchemaBlock) -> Iterator[str]:
+def _column_changes(before: SchemaBlock, after: SchemaBlock) -> Iterator[str]:
     old, new = ({c["name"]: _type(c) for c in dataset_facts.columns(s.event)} for s in (before, after))
     yield from (f"added {name} {new[name]}" for name in new if name not in old)
     yield from (f"removed {name} {old[name]}" for name in old if name not in new)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime, timezone
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from fastapi.responses import HTMLResponse, Response
@@ -18,7 +18,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.operators.links import airflow_path, site_path
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, printable
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -28,13 +28,14 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'self'",
 }
-_FOLDER = "templates"
 _LONGEST = 300
-_OPERATIONS = dict(zip(OPERATION_NAMES, ("added", "retracted", "from", "to"), strict=True))
+OPERATION_STYLES = dict(zip(OPERATION_NAMES, ("added", "retracted", "from", "to"), strict=True))
 """Operation -> its class in the stylesheet."""
 
 _MINUTE = 60
 _AGES = (("year", 365 * 86400), ("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
+_FOLDERS = re.compile(r"(?:file:/+|(?<![\w.…:/])/+)(?:[^\s/:;,'\"`()]+/)+")
+_STORE_OPTION = re.compile(r"--store ('[^']*'|[^\s`]+)")
 
 
 def render(template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
@@ -44,29 +45,32 @@ def render(template: str, status: int = 200, /, **values: Any) -> HTMLResponse:
 
 def stylesheet() -> Response:
     """Return the stylesheet of all pages."""
-    content = (Path(__file__).parent / _FOLDER / "pages.css").read_text(encoding="utf-8")
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "max-age=300"}
-    return Response(content, media_type="text/css", headers=headers)
+    return Response(_environment().get_template("pages.css").render(), media_type="text/css", headers=headers)
 
 
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("airflow_provider_odf.ui", _FOLDER),
+        loader=PackageLoader("airflow_provider_odf.ui"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"moment": moment, "visible": visible, "shortened": shortened, "value": value}
     environment.filters |= {
-        "number": "{:,}".format,
-        "operation": _OPERATIONS.get,
+        "clause_counts": counts,
         "duration": duration,
+        "moment": moment,
+        "number": "{:,}".format,
+        "operation": OPERATION_STYLES.get,
+        "shortened": shortened,
         "size": public_source.size,
+        "state": state,
+        "value": value,
+        "visible": visible,
+        "worst_first": worst_first,
     }
-    environment.filters |= {"worst_first": worst_first, "state": state, "clause_counts": counts}
-    environment.filters |= {"short_moment": short_moment}
     environment.globals |= {"site_path": site_path, "airflow_path": airflow_path}
     environment.globals |= {"counted": counted, "operations": OPERATION_NAMES}
     return environment
@@ -82,11 +86,6 @@ def moment(time: Instant | str | None) -> Markup:
     return Markup('<time datetime="{}">{} <span class="ago">{}</span></time>').format(str(instant), absolute, text)
 
 
-def short_moment(time: Instant) -> str:
-    """Return a time in UTC for the head of a narrow column."""
-    return time.to_datetime().strftime("%b %d\n%H:%M")
-
-
 def _relative(exact: datetime, now: datetime) -> str:
     seconds = int((now - exact).total_seconds())
     for unit, length in _AGES:
@@ -98,8 +97,7 @@ def _relative(exact: datetime, now: datetime) -> str:
 def visible(text: object, longest: int = _LONGEST) -> str:
     """Return a text with its control and direction characters escaped, and without its end if it is long."""
     full = str(text)
-    cut = full[:longest]
-    shown = cut if cut.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in cut)
+    shown = printable(full[:longest])
     return shown if len(full) <= longest else f"{shown}… ({counted(len(full), 'character')})"
 
 
@@ -109,9 +107,9 @@ def shortened(text: str, longest: int) -> str:
     return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
-def operation_style(operation: str) -> str:
-    """Return the class of an operation in the stylesheet."""
-    return _OPERATIONS[operation]
+def public(message: object) -> str:
+    """Return a message without the folders in it, and without the store of a command: they are of no use to readers."""
+    return _FOLDERS.sub("…/", _STORE_OPTION.sub("--store STORE", str(message)))
 
 
 def duration(seconds: float | None) -> str:
@@ -125,10 +123,6 @@ def duration(seconds: float | None) -> str:
         number, rest = divmod(rest, length)
         parts += [f"{number:,} {name}"] if number or parts else []
     return ("−" if seconds < 0 else "") + " ".join(part for part in parts[:2] if not part.startswith("0 "))
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 def value(data: Any) -> Markup:

@@ -6,26 +6,28 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi.responses import HTMLResponse
+from fastapi import Depends, Request, status
+from fastapi.responses import HTMLResponse, RedirectResponse
 
 from airflow_provider_odf import settings
-from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.chain.kept_history import History, pages_folder, read_history
 from airflow_provider_odf.chain.kept_positions import Positions, read_positions
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import tested
+from airflow_provider_odf.cycle import rejected, tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
-from airflow_provider_odf.errors import StorageError
+from airflow_provider_odf.errors import InvalidInput, StorageError
 from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs, with_candidates
 from airflow_provider_odf.health.health import Health, Runs, health
 from airflow_provider_odf.operators.links import dataset_path
-from airflow_provider_odf.ui.airflow_api import Publication, PublishTask
+from airflow_provider_odf.ui.airflow_api import Publication, PublishTask, publication
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
 from airflow_provider_odf.ui.pages import render
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.cycle.rejected import Rejection
     from airflow_provider_odf.protocol import ContractReport
 
 _TABS = (
@@ -39,21 +41,7 @@ _TABS = (
     ("/lineage", "Lineage"),
 )
 
-NEWEST_TESTS = 20
-
-
-@dataclass(frozen=True)
-class Shelf:
-    """A store and the index of its datasets, which the subjects of a page share."""
-
-    store: Store
-    index: CatalogIndex
-
-    @classmethod
-    def open(cls, uri: str) -> Shelf:
-        """Return the shelf of a store."""
-        store = open_store(uri)
-        return cls(store, CatalogIndex(store.work_area))
+_NEWEST_TESTS = 20
 
 
 def open_store(uri: str) -> Store:
@@ -64,14 +52,14 @@ def open_store(uri: str) -> Store:
 
 @dataclass(frozen=True)
 class Subject:
-    """The dataset that a page is about. Without a shelf its chain is read."""
+    """The dataset that a page is about. A page about many has an index of their store; without one, chains are read."""
 
     publication: Publication
-    shelf: Shelf | None = None
+    index: CatalogIndex | None = None
 
     @cached_property
     def store(self) -> Store:
-        return self.shelf.store if self.shelf is not None else open_store(self.publication.store)
+        return self.index.store if self.index is not None else open_store(self.publication.store)
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -102,9 +90,7 @@ class Subject:
     @cached_property
     def entry(self) -> Entry:
         """What the catalog shows of the dataset."""
-        if self.shelf is not None:
-            return self.shelf.index.entry(self.dataset)
-        return entry_of(self.dataset, self.store.work_area, self.history)
+        return self._entry_of(self.dataset, None if self.index is not None else self.history)
 
     @cached_property
     def newest_report(self) -> tuple[str, ContractReport] | None:
@@ -124,7 +110,7 @@ class Subject:
     @cached_property
     def tests(self) -> list[tested.Tested]:
         """The newest publications and candidates that a contract was tested on, newest first."""
-        return tested.newest(self.positions.published, NEWEST_TESTS)
+        return tested.newest(self.positions.published, _NEWEST_TESTS)
 
     @cached_property
     def sensitive(self) -> frozenset[str]:
@@ -164,10 +150,10 @@ class Subject:
         entry = self._entry_of(dataset)
         return entry.dataset_id, entry.last_offset
 
-    def _entry_of(self, dataset: Dataset) -> Entry:
-        if self.shelf is not None:
-            return self.shelf.index.entry(dataset)
-        return entry_of(dataset, self.store.work_area)
+    def _entry_of(self, dataset: Dataset, history: History | None = None) -> Entry:
+        if self.index is not None:
+            return self.index.entry(dataset)
+        return entry_of(dataset, self.store.work_area, history)
 
     def path(self, page: str = "") -> str:
         """Return the path of a page about the dataset."""
@@ -177,3 +163,28 @@ class Subject:
         """Return a page with the dataset's name, health and tabs."""
         tabs = [(self.path(page), label, page == tab) for page, label in _TABS]
         return render(template, subject=self, name=self.publication.alias, tabs=tabs, **values)
+
+    def redirect(self, page: str) -> RedirectResponse:
+        """Return an answer that leads to another page about the dataset."""
+        return RedirectResponse(self.path(page), status.HTTP_303_SEE_OTHER)
+
+    def rejection(self, block_hash: str) -> Rejection | None:
+        """Return the rejected candidate that ends in a block, or None if there is none."""
+        return next((r for r in rejected.rejections(self.dataset) if r.block_hash == block_hash), None)
+
+
+async def _subject(request: Request, dag_id: str) -> Subject:
+    return Subject(await publication(request, dag_id))
+
+
+SubjectOf = Annotated[Subject, Depends(_subject)]
+
+
+def _hash(block_hash: str) -> str:
+    if not is_hash(block_hash):
+        raise InvalidInput(f"{block_hash[:80]!r} is not the hash of a block")
+    return block_hash
+
+
+HashOf = Annotated[str, Depends(_hash)]
+"""The hash of a block in the path of a page."""

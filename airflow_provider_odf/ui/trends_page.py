@@ -2,42 +2,58 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain.trends import newest_points
 from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.ui.airflow_api import Run, newest_runs
-from airflow_provider_odf.ui.dataset_pages import SubjectOf
-from airflow_provider_odf.ui.trend_charts import Clauses, block_charts, run_chart
+from airflow_provider_odf.ui.charts import BYTES, SECONDS, Chart, Series
+from airflow_provider_odf.ui.pages import OPERATION_STYLES
+from airflow_provider_odf.ui.subject import SubjectOf
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.trends import Point
     from airflow_provider_odf.protocol import ContractReport
 
-SIZES = (20, 50, 100, 200)
+_SIZES = (20, 50, 100, 200)
 """Numbers of blocks and runs that a reader may choose."""
+_RUN_STYLES = {"success": "run-success", "failed": "run-failed", "other": "calm"}
+"""State of a run -> its class in the stylesheet."""
 
 
-async def _runs(request: Request, dag_id: str, last: Annotated[int, Query()] = 50) -> list[Run]:
-    return await newest_runs(request, dag_id, _size(last))
+class Clauses(NamedTuple):
+    """Numbers of the clauses of a contract that passed, and that were enforced."""
+
+    passed: int
+    enforced: int
 
 
-def trends(
-    subject: SubjectOf, runs: Annotated[list[Run], Depends(_runs)], last: Annotated[int, Query()] = 50
-) -> HTMLResponse:
-    """Return charts of the newest blocks of data and runs."""
-    points = newest_points(subject.positions.published, _size(last), subject.history.state.vocab.operation_type_column)
-    clauses = [_clauses(rejected.load_report(subject.dataset, point.block_hash)) for point in points]
-    charts = [*block_charts(points, clauses), run_chart(runs)]
-    rows = list(zip(points, clauses, strict=True))
-    return subject.render("trends.html", "/trends", charts=charts, rows=rows, runs=runs, last=_size(last), sizes=SIZES)
-
-
-def _size(last: int) -> int:
+def _size(last: Annotated[int, Query()] = 50) -> int:
     """Return the nearest number that may be chosen."""
-    return min(SIZES, key=lambda size: abs(size - last))
+    return min(_SIZES, key=lambda size: abs(size - last))
+
+
+SizeOf = Annotated[int, Depends(_size)]
+
+
+async def _runs(request: Request, dag_id: str, last: SizeOf) -> list[Run]:
+    """Return the newest runs in the order of their starts, those that wait last."""
+    oldest_first = (await newest_runs(request, dag_id, last))[::-1]
+    return sorted(oldest_first, key=lambda run: (run.start is None, run.start))
+
+
+def trends(subject: SubjectOf, runs: Annotated[list[Run], Depends(_runs)], last: SizeOf) -> HTMLResponse:
+    """Return charts of the newest blocks of data and runs."""
+    points = newest_points(subject.positions.published, last, subject.history.state.vocab.operation_type_column)
+    clauses = [_clauses(rejected.load_report(subject.dataset, point.block_hash)) for point in points]
+    charts = [*_block_charts(points, clauses), _run_chart(runs)]
+    rows = list(zip(points, clauses, strict=True))
+    return subject.render("trends.html", "/trends", charts=charts, rows=rows, runs=runs, last=last, sizes=_SIZES)
 
 
 def _clauses(report: ContractReport | None) -> Clauses | None:
@@ -45,3 +61,41 @@ def _clauses(report: ContractReport | None) -> Clauses | None:
         return None
     enforced = [result for result in report.results if result.is_enforced]
     return Clauses(sum(result.outcome == "pass" for result in enforced), len(enforced))
+
+
+def _block_charts(points: Sequence[Point], clauses: Sequence[Clauses | None]) -> Iterator[Chart]:
+    """Yield the charts of blocks of data, oldest first."""
+    labels = tuple(f"{point.published.to_datetime():%Y-%m-%d %H:%M}" for point in points)
+    yield records_chart(labels, [point.counts for point in points])
+    size = Series("size", "calm", tuple(point.size for point in points))
+    about = "Bytes of the file that each block added, from old to new."
+    yield Chart("size", "Size of the data", about, labels, (size,), BYTES)
+    lag = Series("lag", "stale", tuple(point.lag for point in points))
+    about = "Time from the watermark to the publication of the block, from old to new."
+    yield Chart("lag", "Watermark lag", about, labels, (lag,), SECONDS, is_line=True)
+    passed = Series("passed", "passed", tuple(None if c is None else c.passed for c in clauses))
+    failed = Series("did not pass", "failed", tuple(None if c is None else c.enforced - c.passed for c in clauses))
+    about = "Clauses that passed, and that did not but let the data be published, stacked, from old to new."
+    yield Chart("contract", "Clauses of the contract", about, labels, (passed, failed))
+
+
+def records_chart(labels: tuple[str, ...], counts: Sequence[Mapping[str, int] | None]) -> Chart:
+    """Return the chart of records by operation."""
+    about = "Records that each block added (+A), retracted (-R) and corrected (-C, +C), stacked, from old to new."
+    series = (
+        Series(name, OPERATION_STYLES[name], tuple(None if c is None else c.get(name, 0) for c in counts))
+        for name in OPERATION_NAMES
+    )
+    return Chart("records", "Records by operation", about, labels, tuple(series))
+
+
+def _run_chart(runs: Sequence[Run]) -> Chart:
+    """Return the chart of the times that runs of the DAG took, oldest first."""
+    labels = tuple(f"{run.start[:16].replace('T', ' ')}" if run.start else run.run_id for run in runs)
+    states = [run.state if run.state in _RUN_STYLES else "other" for run in runs]
+    series = (
+        Series(name, style, tuple(r.seconds if state == name else None for r, state in zip(runs, states, strict=True)))
+        for name, style in _RUN_STYLES.items()
+    )
+    about = "Time from the start to the end of each run, by its state, from old to new."
+    return Chart("runs", "Time of DAG runs", about, labels, tuple(series), SECONDS)

@@ -1,4 +1,4 @@
-"""Verification of a dataset in the background of the API server, with its progress in a file.
+"""Verification of a dataset in the background of the API server, with its progress in a file, and its page.
 
 The file lies with what pages keep about the dataset, so that each process of the API server reads it. A lock tells
 whether the process that verifies still runs: if it was ended, its verification is lost.
@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
+from airflow.api_fastapi.core_api.security import GetUserDep
+from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import TypeAdapter, ValidationError
 
 from airflow_provider_odf import closed_files
@@ -25,6 +27,9 @@ from airflow_provider_odf.chain.verify import Step, Verified, verify
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.ui.forms import TokenOf
+from airflow_provider_odf.ui.pages import public
+from airflow_provider_odf.ui.subject import SubjectOf
 
 _FILE, _FORMAT, _LOCK = "verification", "verification 1", "verification.lock"
 _PAUSE = 0.5
@@ -139,6 +144,21 @@ def _locked(folder: Path, kind: int, flags: int) -> IO[bytes]:
         file.close()
         raise
     return file
+
+
+def verification_page(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
+    """Return how far the newest verification is, or what it found. The page reloads itself while one runs."""
+    last = newest(subject.pages_folder)
+    problem = public(last.problem) if last is not None else ""
+    return subject.render(
+        "verification.html", "", verification=last, problem=problem, token=token, head=subject.entry.head
+    )
+
+
+def verify_now(subject: SubjectOf, user: GetUserDep) -> RedirectResponse:
+    """Start a verification, unless one runs."""
+    start(subject.dataset, subject.store.work_area, subject.pages_folder, user.get_name())
+    return subject.redirect("/verification")
 
 
 @cache

@@ -10,8 +10,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.ui.airflow_api import Neighbor, Publication
-from airflow_provider_odf.ui.graph_drawing import draw
-from airflow_provider_odf.ui.lineage_page import _graph
+from airflow_provider_odf.ui.lineage_page import _graph, draw
 from tests.chain.conftest import DID, SYSTEM, TIME, Growing
 
 from .shown import shown

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_odf.ui.airflow_api import Publication
-from airflow_provider_odf.ui.problem_page import public
+from airflow_provider_odf.ui.pages import public
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Forms that decide on a candidate: who may send them, and the token that only a page of this Airflow can have made."""
+"""Forms that change something: who may send them, and the token that only a page of this Airflow can have made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ require_right = requires_access_dag("POST", DagAccessEntity.RUN)
 """Dependency: the right to trigger the DAG of the path."""
 
 
-def token_of(request: Request, dag_id: str, user: GetUserDep) -> str | None:
+def _token(request: Request, dag_id: str, user: GetUserDep) -> str | None:
     """Return the token for forms of a user about a DAG, or None if the user may not trigger it."""
     try:
         require_right(request, user)
@@ -41,18 +41,12 @@ def require_token(dag_id: str, user: GetUserDep, token: Annotated[str, Form()] =
         raise HTTPException(400, "The form is too old, or was not made for you: open the page again, then decide.")
 
 
-TokenOf = Annotated[str | None, Depends(token_of)]
-
-
-def reason_of(reason: Annotated[str, Form()] = "") -> str | None:
-    """Return the reason in a form, or None if it is empty.
-
-    :raises InvalidInput: it is too long.
-    """
+def _reason(reason: Annotated[str, Form()] = "") -> str | None:
     return checked_reason(reason)
 
 
-ReasonOf = Annotated[str | None, Depends(reason_of)]
+TokenOf = Annotated[str | None, Depends(_token)]
+ReasonOf = Annotated[str | None, Depends(_reason)]
 
 
 def _serializer() -> URLSafeTimedSerializer:

@@ -1,0 +1,128 @@
+"""Pages about the blocks of a dataset, and the access to what the link of a task leads to.
+
+A link is signed and names the store that its task used. Where the DAG publishes this dataset, the link leads to the
+dataset's pages. A DAG without an asset has only the pages of its links.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from fastapi import Depends, HTTPException, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from airflow_provider_odf.chain.dataset import Dataset, is_hash
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.chain.timeline import timeline
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
+from airflow_provider_odf.manifest import public_source
+from airflow_provider_odf.manifest.model import MetadataBlock
+from airflow_provider_odf.manifest.yaml_source import dump_yaml
+from airflow_provider_odf.operators.links import Ticket
+from airflow_provider_odf.ui.airflow_api import publication, published_block, publishing_run
+from airflow_provider_odf.ui.pages import render
+from airflow_provider_odf.ui.subject import Subject, SubjectOf
+from airflow_provider_odf.ui.trends_page import records_chart
+
+_BLOCKS_OF_A_PAGE = 50
+
+
+def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") -> HTMLResponse:
+    """Return the chain as a timeline, newest block first."""
+    state = subject.history.state
+    if start:
+        if not is_hash(start):
+            raise InvalidInput(f"{start!r} is not the hash of a block")
+        _check_known(subject, start)
+    names = state.vocab.operation_type_column, subject.store.input_name
+    page = timeline(subject.dataset, start or state.head, _BLOCKS_OF_A_PAGE, *names)
+    with_data = [entry for entry in reversed(page.entries) if entry.counts != {}]
+    labels = tuple(f"block {entry.number:,}" for entry in with_data)
+    chart = records_chart(labels, [entry.counts for entry in with_data])
+    return subject.render("blocks.html", "/blocks", page=page, state=state, chart=chart)
+
+
+def block(subject: SubjectOf, block_hash: str, run_id: Annotated[str | None, Depends(publishing_run)]) -> HTMLResponse:
+    """Return one block as YAML, with the run that published it."""
+    _check_known(subject, block_hash)
+    block, positions = subject.dataset.block(block_hash), subject.positions
+    number = block.sequence_number
+    is_published = number < len(positions.hashes) and positions.hashes[number] == block_hash
+    return subject.render(
+        "block.html",
+        "/blocks",
+        block=block,
+        block_hash=block_hash,
+        text=_text(block),
+        blocks_path=subject.path("/blocks/"),
+        published=positions.since(number) if is_published else None,
+        run_id=run_id,
+    )
+
+
+def run(subject: SubjectOf, run_id: str, block_hash: Annotated[str | None, Depends(published_block)]) -> Response:
+    """Return the page of the block that a run published, or a page that says that it published none."""
+    if block_hash is not None:
+        return subject.redirect(f"/blocks/{block_hash}")
+    return subject.render("run.html", "", run_id=run_id)
+
+
+def _check_known(subject: Subject, block_hash: str) -> None:
+    """Check that a dataset has a block.
+
+    :raises DatasetNotFound: it has not.
+    """
+    if not is_hash(block_hash) or subject.dataset.storage.stat(f"blocks/{block_hash}") is None:
+        raise DatasetNotFound(f"dataset {subject.publication.alias} has no block {block_hash}")
+
+
+def _text(block: MetadataBlock) -> str:
+    """Return a block in the manifest's spelling, with its literal secrets masked."""
+    return dump_yaml(public_source.dump(block))
+
+
+class Linked(NamedTuple):
+    """What the link of a task leads to."""
+
+    uri: str
+    """URI of the dataset."""
+    dataset: Dataset
+    block_hash: str
+    block: MetadataBlock
+
+    def render(self, template: str, **values: object) -> HTMLResponse:
+        """Return a page about the block that leads to no others."""
+        about = {"block": self.block, "block_hash": self.block_hash, "blocks_path": None, "published": None}
+        return render(template, name=self.dataset.alias, tabs=[], **about, **values)
+
+
+def _linked(dag_id: str, ticket: str) -> Linked:
+    try:
+        content = Ticket.read(ticket, dag_id)
+        dataset = Store.open(content.store).dataset(content.dataset)
+        block = dataset.block(content.block_hash)
+    except OdfError as e:
+        raise HTTPException(404, "The link is not valid, or its block no longer exists.") from e
+    return Linked(f"{content.store.rstrip('/')}/{content.dataset}", dataset, content.block_hash, block)
+
+
+LinkedOf = Annotated[Linked, Depends(_linked)]
+
+
+async def _published(request: Request, dag_id: str, linked: LinkedOf) -> Subject | None:
+    """Return the dataset of a link if the DAG publishes it, and the user may see that it does."""
+    try:
+        published = await publication(request, dag_id)
+    except HTTPException:
+        return None
+    return Subject(published) if published.uri.lower() == linked.uri.lower() else None
+
+
+PublishedOf = Annotated[Subject | None, Depends(_published)]
+
+
+def linked_block(linked: LinkedOf, subject: PublishedOf) -> Response:
+    """Return the block of a link as YAML."""
+    if subject is not None:
+        return subject.redirect(f"/blocks/{linked.block_hash}")
+    return linked.render("block.html", text=_text(linked.block), run_id=None)

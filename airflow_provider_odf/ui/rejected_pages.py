@@ -1,0 +1,227 @@
+"""Pages about rejected candidates, and the forms that decide on them.
+
+To publish a candidate or to test it again, a page starts a run of the dataset's DAG with the decision in its conf: see
+`operators.decision`. Only discarding is done by the API server, since it changes nothing but the candidate's record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from functools import cached_property
+from typing import Annotated, Any
+
+from airflow.api_fastapi.core_api.security import GetUserDep
+from fastapi import Depends, HTTPException, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.chain import json_rows
+from airflow_provider_odf.chain.replay import blocks_after, extend, replay
+from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.timeline import count_in_all
+from airflow_provider_odf.contract.sensitivity import masked
+from airflow_provider_odf.cycle import decisions, rejected, tested
+from airflow_provider_odf.cycle.rejected import Rejection
+from airflow_provider_odf.cycle.rejected_rows import rejected_rows
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
+from airflow_provider_odf.reading.scan import HistoryScan
+from airflow_provider_odf.ui.airflow_api import Run, newest_runs, start_run
+from airflow_provider_odf.ui.forms import ReasonOf, TokenOf
+from airflow_provider_odf.ui.subject import HashOf, Subject, SubjectOf
+
+_ROWS, _RUNS = 50, 20
+_DECIDED = {
+    tested.DISCARDED: "Somebody has discarded this candidate.",
+    tested.ACCEPTED: "Somebody has decided to publish this candidate: the next run that merges the same input does.",
+    tested.LOST: "The report of this candidate is missing or damaged: trigger the DAG to merge its input again.",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """The first rows of a table, with sensitive values masked, and the number of all."""
+
+    columns: Sequence[str]
+    rows: Sequence[Mapping[str, Any]]
+    total: int
+
+
+@dataclass(frozen=True)
+class CandidateView:
+    """A rejected candidate: why it was rejected, its rows, and how it differs from the head."""
+
+    subject: Subject
+    rejection: Rejection
+
+    @property
+    def block_hash(self) -> str:
+        return self.rejection.block_hash
+
+    @cached_property
+    def status(self) -> str:
+        """What became of it: a word of `cycle.tested`."""
+        return tested.status(self.subject.dataset, self.rejection, self.subject.history.state.head)
+
+    @property
+    def operation_column(self) -> str:
+        return self._state.vocab.operation_type_column
+
+    @property
+    def is_retestable(self) -> bool:
+        """Whether a contract rejected it."""
+        return self.rejection.report is not None and not self.rejection.record.held
+
+    @cached_property
+    def failing(self) -> Table:
+        """The rows for which it was rejected."""
+        subject = self.subject
+        rows = rejected_rows(
+            *(subject.dataset, self.rejection, _ROWS, self._state, subject.pages_folder), sensitive=subject.sensitive
+        )
+        return Table(rows.columns, list(rows), rows.total)
+
+    @cached_property
+    def difference(self) -> Table:
+        """Its records: what it would add to, retract from and correct in the head."""
+        state, first = self._state, self._first
+        offsets = OffsetRange(state.vocab.offset_column, first, min(first + _ROWS, state.next_offset) - 1)
+        table = HistoryScan(self.subject.dataset, state, self.subject.pages_folder, offsets=offsets).to_table()
+        rows = json_rows.rows(table, state.vocab.operation_type_column)
+        return Table(table.column_names, [masked(row, self.subject.sensitive) for row in rows], self.rejection.records)
+
+    @cached_property
+    def counts(self) -> Mapping[str, int] | None:
+        """Numbers of its records by operation; None if a slice cannot be read."""
+        own = [data_slice for data_slice in self._state.slices if data_slice.offset_interval.start >= self._first]
+        return count_in_all(self.subject.dataset, own, self.operation_column)
+
+    @property
+    def _first(self) -> int:
+        """The offset of its first record."""
+        return self._state.next_offset - self.rejection.records
+
+    @cached_property
+    def _state(self) -> ChainState:
+        """The state at the candidate. Where it builds on the head, only its own blocks are read."""
+        head = self.subject.history.state
+        if self.rejection.base != head.head:
+            return replay(self.subject.dataset, self.block_hash)
+        blocks, _ = blocks_after(self.subject.dataset, head.head, self.block_hash)
+        return extend(self.subject.dataset, head, blocks)
+
+
+def _run_prefix(block_hash: str) -> str:
+    """Return the start of the names of runs that decide on a candidate."""
+    return f"decision_{block_hash[-16:]}_"
+
+
+async def _runs(request: Request, dag_id: str, block_hash: HashOf) -> list[Run]:
+    """Return the runs with decisions on a candidate that pages started, newest first."""
+    return await newest_runs(request, dag_id, _RUNS, _run_prefix(block_hash))
+
+
+RunsOf = Annotated[list[Run], Depends(_runs)]
+
+
+def _view(subject: SubjectOf, block_hash: HashOf) -> CandidateView | None:
+    """Return a rejected candidate, or None if it is published.
+
+    :raises DatasetNotFound: there is no such candidate.
+    """
+    if (rejection := subject.rejection(block_hash)) is not None:
+        return CandidateView(subject, rejection)
+    if rejected.load(subject.dataset, block_hash) is not None:
+        return None
+    raise DatasetNotFound(f"dataset {subject.publication.alias} has no rejected candidate {block_hash}")
+
+
+ViewOf = Annotated[CandidateView | None, Depends(_view)]
+
+
+def candidates(subject: SubjectOf) -> HTMLResponse:
+    """Return the rejected candidates of a dataset, those that wait for a decision first."""
+    newest_first = reversed(list(rejected.rejections(subject.dataset)))
+    views = sorted((CandidateView(subject, r) for r in newest_first), key=lambda view: view.status != tested.WAITING)
+    return subject.render("candidates.html", "/rejected", views=views)
+
+
+def candidate(subject: SubjectOf, block_hash: HashOf, view: ViewOf, token: TokenOf, runs: RunsOf) -> Response:
+    """Return a rejected candidate; that of a published one leads to its report."""
+    if view is None:
+        return subject.redirect(f"/contract/{block_hash}")
+    return subject.render("candidate.html", "/rejected", view=view, token=token, runs=runs)
+
+
+def _waiting(view: ViewOf, runs: RunsOf) -> CandidateView:
+    """Return the candidate of a form.
+
+    :raises HTTPException: it is published, or somebody decided on it.
+    """
+    if view is None:
+        raise HTTPException(409, "This candidate is published: nothing is left to decide.")
+    if view.status in _DECIDED:
+        raise HTTPException(409, _DECIDED[view.status])
+    if (run := next((r for r in runs if r.is_active), None)) is not None:
+        raise HTTPException(409, f"{run.user or 'Somebody'} has decided: run {run.run_id} is {run.state}.")
+    return view
+
+
+WaitingOf = Annotated[CandidateView, Depends(_waiting)]
+
+
+async def publish(request: Request, view: WaitingOf, reason: ReasonOf) -> RedirectResponse:
+    """Start the run that publishes a candidate. A candidate has at most one."""
+    return await _start(request, view, decisions.PUBLISH, reason)
+
+
+async def retest(request: Request, view: WaitingOf, reason: ReasonOf) -> RedirectResponse:
+    """Start the run that tests a candidate again."""
+    decisions.to_test_again(view.subject.dataset, view.rejection)
+    return await _start(request, view, decisions.RETEST, reason)
+
+
+def discard(view: WaitingOf, reason: ReasonOf, user: GetUserDep) -> RedirectResponse:
+    """Discard a candidate."""
+    dataset, rejection = view.subject.dataset, view.rejection
+    if view.status == tested.SUPERSEDED:
+        raise InvalidInput(f"{rejection.ref} is superseded: the head has moved since, so no decision is needed")
+    try:
+        decisions.discard(dataset, rejection, Author(user.get_name(), reason))
+    except (OSError, StorageError) as e:
+        command = f"odf rejected discard {dataset.alias} {rejection.ref} --store STORE"
+        raise HTTPException(
+            503, f"The API server cannot write to the store. Where that is allowed, run: {command}"
+        ) from e
+    return view.subject.redirect(f"/rejected/{view.block_hash}")
+
+
+async def _start(request: Request, view: CandidateView, action: str, reason: str | None) -> RedirectResponse:
+    """Start the run for a decision.
+
+    :raises HTTPException: somebody has started it before, or Airflow refuses it.
+    """
+    publication, sources = view.subject.publication, view.subject.history.state.push_sources
+    prefix = _run_prefix(view.block_hash)
+    name = f"{prefix}{action}"
+    if action != decisions.PUBLISH:
+        name += f"_{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S}"
+    why = {"reason": reason} if reason is not None else {}
+    conf: dict[str, Any] = {"decision": {"dataset": publication.alias, action: view.block_hash, **why}}
+    if sources:  # Airflow checks the conf of a DAG with several push sources: it must name one.
+        conf["source"] = next(iter(sources))
+    try:
+        await start_run(request, publication.dag_id, name, conf)
+    except HTTPException as e:
+        # Of two requests at once, the database may refuse one without a reason.
+        runs = await newest_runs(request, publication.dag_id, _RUNS, prefix)
+        if (run := next((r for r in runs if r.run_id == name), None)) is None:
+            raise
+        raise HTTPException(
+            409,
+            f"{run.user or 'Somebody'} has decided: run {name} is {run.state}. If it failed, correct the reason, and "
+            "clear the run in Airflow.",
+        ) from e
+    return view.subject.redirect(f"/rejected/{view.block_hash}")
