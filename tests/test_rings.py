@@ -73,7 +73,7 @@ ENGINE = (
         "merge_strategies.py",
         "multiformats.py",
     ),
-    *("read_steps.py", "time_limits.py", "wording.py", "protocol", "datafusion", "engine"),
+    *("read_steps.py", "run_functions.py", "time_limits.py", "wording.py", "protocol", "datafusion", "engine"),
 )
 ENGINE_MAY_NOT = [
     "airflow",

@@ -88,12 +88,13 @@ def validate(
     """Validate manifests and their data contracts. Exit 0, or 1 with all errors of all files."""
     if how not in ("text", "json"):
         raise typer.BadParameter(f"unknown format {how!r}: use text or json", param_hint="--format")
-    from airflow_provider_odf.dialect.check import check_columns, unchecked
-
     loaded = checked(load_manifests(paths, None))
-    queried = [m for m in loaded.manifests if has_queries(m)]
-    problems = sorted([*loaded.problems, *(check_columns(loaded.manifests) if queried else ())])
-    loaded = replace(loaded, warnings=(*loaded.warnings, *(unchecked(queried) if queried else ())))
+    problems = sorted(loaded.problems)
+    if queried := [m for m in loaded.manifests if has_queries(m)]:
+        from airflow_provider_odf.dialect.check import check_columns, unchecked
+
+        problems = sorted([*problems, *check_columns(loaded.manifests)])
+        loaded = replace(loaded, warnings=(*loaded.warnings, *unchecked(queried)))
     if how == "json":
         entries = [("error", p) for p in problems] + [("warning", w) for w in loaded.warnings]
         print_json([problem_json(severity, p) for severity, p in sorted(entries, key=lambda e: e[1])])
@@ -247,10 +248,13 @@ def has_queries(manifest: Manifest) -> bool:
 
 def _problems(manifest: Manifest, tests_contracts: bool, warnings: set[Problem]) -> list[Problem]:
     """Return the problems of a manifest's contract and queries, and add the warnings of its contract to others."""
-    from airflow_provider_odf.dialect.check import check
-
     try:
-        return [*_contract_problems(manifest, tests_contracts, warnings), *check([manifest])]
+        problems = [*_contract_problems(manifest, tests_contracts, warnings)]
+        if has_queries(manifest):
+            from airflow_provider_odf.dialect.check import check
+
+            problems += check([manifest])
+        return problems
     except Exception as e:  # any error: the other manifests are checked
         return [Problem(Place(str(manifest.file)), str(as_odf_error(e)))]
 

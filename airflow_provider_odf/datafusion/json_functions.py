@@ -2,37 +2,155 @@
 
 The package ``datafusion`` lacks them, and functions in Python have a fixed number of arguments. Therefore
 ``json_operators`` rewrites a call such as ``json_get_str(j, 'a', 0)`` to ``odf_json_get_str(j, '["a", 0]')``.
+
+A text is read only up to the value at a path, so that the rest may be malformed. A missing value raises ValueError.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from airflow_provider_odf.datafusion import json_values as values
-
 if TYPE_CHECKING:
     from datafusion import SessionContext
+
+Step: TypeAlias = str | int
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = json.JSONDecoder()
+_NUMBER = re.compile(r"-?\d")
+
+
+def find(text: str, path: Sequence[Step]) -> int:
+    """Return the position of the value at a path of keys and indexes. Of a repeated key, the first counts.
+
+    :raises ValueError: there is no such value.
+    """
+    at = _past_space(text, 0)
+    for step in path:
+        values = (at for key, at in _members(text, at) if key == step)
+        if isinstance(step, int):
+            values = (at for number, at in enumerate(_items(text, at)) if number == step)
+        at = next(values, len(text))
+    if at >= len(text):
+        raise ValueError("no such value")
+    return at
+
+
+def raw(text: str, at: int) -> str:
+    """Return a value as written in the text."""
+    return text[at : _decoded(text, at)[1]]
+
+
+def string(text: str, at: int) -> str:
+    return str(_of_type(_decoded(text, at)[0], str))
+
+
+def integer(text: str, at: int) -> int:
+    value = int(_of_type(_decoded(text, at)[0], int))
+    if not -(2**63) <= value < 2**63:
+        raise ValueError("beyond 64 bits")
+    return value
+
+
+def floating(text: str, at: int) -> float:
+    if not _NUMBER.match(text, at):
+        raise ValueError("no number")
+    return float(_decoded(text, at)[0])
+
+
+def boolean(text: str, at: int) -> bool:
+    value = _decoded(text, at)[0]
+    return {"true": True, "false": False}[value] if value in ("true", "false") else bool(_of_type(value, bool))
+
+
+def as_text(text: str, at: int) -> str | None:
+    value = _decoded(text, at)[0]
+    return value if value is None or isinstance(value, str) else raw(text, at)
+
+
+def array(text: str, at: int) -> list[str]:
+    return [raw(text, item) for item in _items(text, at)]
+
+
+def keys(text: str, at: int) -> list[str]:
+    return [key for key, _ in _members(text, at)]
+
+
+def length(text: str, at: int) -> int:
+    return len(array(text, at) if text[at] == "[" else keys(text, at))
+
+
+def _of_type(value: Any, type_: type) -> Any:
+    if type(value) is not type_:
+        raise ValueError(f"no {type_.__name__}")
+    return value
+
+
+def _decoded(text: str, at: int) -> tuple[Any, int]:
+    if text[at : at + 1] in ("N", "I") or text.startswith("-I", at):
+        raise ValueError("NaN and Infinity are not valid JSON")
+    return _DECODER.raw_decode(text, at)
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
+    at = _past(text, at, "{")
+    if text[at : at + 1] == "}":
+        return
+    while True:
+        key, at = scanstring(text, _past(text, at, '"', spaces=False), True)
+        at = _past(text, _past_space(text, at), ":")
+        yield key, at
+        at = _past_space(text, _decoded(text, at)[1])
+        if text[at : at + 1] == "}":
+            return
+        at = _past(text, at, ",")
+
+
+def _items(text: str, at: int) -> Iterator[int]:
+    at = _past(text, at, "[")
+    if text[at : at + 1] == "]":
+        return
+    while True:
+        yield at
+        at = _past_space(text, _decoded(text, at)[1])
+        if text[at : at + 1] == "]":
+            return
+        at = _past(text, at, ",")
+
+
+def _past(text: str, at: int, sign: str, *, spaces: bool = True) -> int:
+    if text[at : at + 1] != sign:
+        raise ValueError(f"no {sign}")
+    return _past_space(text, at + 1) if spaces else at + 1
+
+
+def _past_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
 
 PREFIX = "odf_"
 
 _TEXTS = pa.list_(pa.string())
 FUNCTIONS: Mapping[str, tuple[Callable[[str, int], Any], pa.DataType]] = {
-    "json_as_text": (values.as_text, pa.string()),
+    "json_as_text": (as_text, pa.string()),
     "json_contains": (lambda text, at: True, pa.bool_()),
-    "json_get_array": (values.array, _TEXTS),
-    "json_get_bool": (values.boolean, pa.bool_()),
-    "json_get_float": (values.floating, pa.float64()),
-    "json_get_int": (values.integer, pa.int64()),
-    "json_get_json": (values.raw, pa.string()),
-    "json_get_str": (values.string, pa.string()),
-    "json_keys": (values.keys, _TEXTS),
-    "json_len": (values.length, pa.uint64()),
-    "json_length": (values.length, pa.uint64()),
-    "json_object_keys": (values.keys, _TEXTS),
+    "json_get_array": (array, _TEXTS),
+    "json_get_bool": (boolean, pa.bool_()),
+    "json_get_float": (floating, pa.float64()),
+    "json_get_int": (integer, pa.int64()),
+    "json_get_json": (raw, pa.string()),
+    "json_get_str": (string, pa.string()),
+    "json_keys": (keys, _TEXTS),
+    "json_len": (length, pa.uint64()),
+    "json_length": (length, pa.uint64()),
+    "json_object_keys": (keys, _TEXTS),
 }
 """Function name in the reference -> function (JSON string, position of a value in it) and its result type."""
 
@@ -50,11 +168,11 @@ def register(context: SessionContext) -> None:
 def _over_rows(
     read: Callable[[str, int], Any], type_: pa.DataType, otherwise: bool | None
 ) -> Callable[[pa.Array, pa.Array], pa.Array]:
-    def value(text: str | None, path: list[values.Step]) -> Any:
+    def value(text: str | None, path: list[Step]) -> Any:
         if text is None:
             return otherwise
         try:
-            return read(text, values.find(text, path))
+            return read(text, find(text, path))
         except (ValueError, RecursionError):
             return otherwise
 

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from airflow_provider_odf.datafusion.json_functions import FUNCTIONS, PREFIX
-from airflow_provider_odf.datafusion.query_problem import QueryProblem
-from airflow_provider_odf.datafusion.tokens import Word, words
+from airflow_provider_odf.datafusion.query_text import QueryProblem, Word, words
 
 _ARROWS = ("->", "->>")
 _BEFORE = ("SELECT", "DISTINCT", "WHERE", "HAVING", "ON", "BY", "AND", "OR", "WHEN", "THEN", "ELSE", "(", "[", ",")

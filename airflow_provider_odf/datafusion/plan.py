@@ -1,23 +1,143 @@
-"""Plan queries with DataFusion: check them, return their columns, and find out whether they are row-wise."""
+"""Plan queries with DataFusion: check them, return their columns, and find out whether they are row-wise.
+
+Their depth has bounds, because DataFusion walks its trees by recursion. From about 2,000 levels of an expression, or
+1,000 of relations, that ends the process without an error, and with it the runs of other datasets.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from airflow_provider_odf.datafusion import determinism, json_operators, nesting, orders, session, types
+from airflow_provider_odf.datafusion import determinism, json_functions, json_operators, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
-from airflow_provider_odf.datafusion.query_problem import ONLY_QUERIES, QueryProblem, problem
-from airflow_provider_odf.datafusion.tokens import find, words
+from airflow_provider_odf.datafusion.query_text import ONLY_QUERIES, QueryProblem, Word, find, problem, words
+from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
     from datafusion import DataFrame, SessionContext
 
     from airflow_provider_odf.protocol import SqlQueryStep
+
+_SETTINGS = {
+    # As in the reference implementation: `Price` and `price` are two columns, quoted or not.
+    "datafusion.sql_parser.enable_ident_normalization": "false",
+}
+
+
+def session(*, memory: int | None = None, scratch: str | None = None) -> SessionContext:
+    """Return a single-threaded session without tables.
+
+    :param memory: bytes that sorts, joins and aggregates may hold before they spill to files in ``scratch``.
+    :raises InvalidInput: the package ``datafusion`` is not installed.
+    """
+    try:
+        from datafusion import RuntimeEnvBuilder, SessionConfig, SessionContext
+    except ImportError as e:
+        raise InvalidInput(missing_package()) from e
+    config = SessionConfig(_SETTINGS).with_target_partitions(1).with_information_schema(False)
+    runtime = RuntimeEnvBuilder()
+    if memory is not None:
+        runtime = runtime.with_fair_spill_pool(memory)
+    if scratch is not None:
+        runtime = runtime.with_disk_manager_specified(scratch)
+    context = SessionContext(config, runtime)
+    json_functions.register(context)
+    return context
+
+
+def installed_version() -> str:
+    """Return the version of the package ``datafusion``.
+
+    :raises InvalidInput: it is not installed.
+    """
+    try:
+        return version("datafusion")
+    except PackageNotFoundError as e:
+        raise InvalidInput(missing_package()) from e
+
+
+def missing_package(exact: str = "") -> str:
+    """Return the message for a Python without the package."""
+    package = f"datafusion=={exact}" if exact else "datafusion"
+    return (
+        "engine: datafusion needs the Python package `datafusion` where Spark runs Python, also on the executors of a "
+        f"cluster. It is not installed here: run `pip install {package}`"
+    )
+
+
+MAX_OPERATORS = 1000
+"""Maximum number of operators in an expression, including those of the queries that it reads."""
+
+MAX_RELATIONS = 500
+"""Maximum number of joins, subqueries and common table expressions of all queries. Unions are flat and do not count."""
+
+_OPERATORS = ("AND", "OR", "IS", "LIKE", "ILIKE")
+_SET_OPERATORS = ("UNION", "INTERSECT", "EXCEPT")
+_CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", *_SET_OPERATORS)
+_PUNCTUATION = ("(", ")", ",", ".", ";")
+
+
+@dataclass
+class _Level:
+    """An open parenthesis, or the query itself: its clause, and the operators of the present expression."""
+
+    clause: str = ""
+    operators: int = 0
+
+
+def _check_depth(steps: Sequence[SqlQueryStep]) -> None:
+    """Check that queries are not too deep for DataFusion, which inserts each query into those that read it.
+
+    :raises QueryProblem: an expression has too many operators, or the queries have too many relations.
+    """
+    operators_before = relations = 0
+    for number, step in enumerate(steps, 1):
+        deepest = operators_before
+        for word, operators, is_relation in _measure(step.query):
+            relations += is_relation
+            deepest = max(deepest, operators_before + operators)
+            if deepest > MAX_OPERATORS:
+                message = f"an expression has more than {MAX_OPERATORS:,} operators"
+                advice = "use IN (…) instead of many OR"
+                raise QueryProblem.at(step.query, word.start, message, advice, number=number)
+            if relations > MAX_RELATIONS:
+                message = f"the query has more than {MAX_RELATIONS} joins and subqueries"
+                advice = "use fewer joins and subqueries"
+                raise QueryProblem.at(step.query, word.start, message, advice, number=number)
+        operators_before = deepest
+
+
+def _measure(query: str) -> Iterator[tuple[Word, int, int]]:
+    """Yield each word with the number of operators that its expression has so far, and 1 if it adds a relation, -1 if a
+    set operator makes the next SELECT none."""
+    levels = [_Level()]
+    is_after_distinct = False
+    for word in words(query):
+        level, is_relation = levels[-1], 0
+        if word.is_word("("):
+            levels.append(_Level())
+        elif word.is_word(")"):
+            levels = levels[:-1] or [_Level()]
+        elif is_after_distinct and word.is_word("FROM"):  # IS DISTINCT FROM
+            level.operators += 1
+        elif word.is_word(*_CLAUSES):
+            level.clause, level.operators = word.text.upper(), 0
+            is_relation = (level.clause == "SELECT") - (level.clause in _SET_OPERATORS)
+        elif word.is_word(","):
+            level.operators, is_relation = 0, int(level.clause == "FROM")
+        elif word.is_word("JOIN"):
+            level.operators, is_relation = 0, 1
+        elif word.is_word(*_OPERATORS) or (word.kind == "sign" and word.text not in _PUNCTUATION):
+            level.operators += 1
+        yield word, sum(level.operators for level in levels), is_relation
+        is_after_distinct = word.is_word("DISTINCT")
+
 
 INPUT = "input"
 
@@ -57,7 +177,7 @@ def plan(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> Plan
 
 
 def plan_transform(
-    steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema], keys: orders.Keys | None = None
+    steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema], keys: determinism.Keys | None = None
 ) -> TransformPlan:
     """Plan the queries of a transform like `plan`. ``keys`` are sets of unique columns by table.
 
@@ -71,8 +191,8 @@ def plan_transform(
 
 
 def _over_empty_tables(steps: Sequence[SqlQueryStep], tables: Mapping[str, pa.Schema]) -> DataFrame:
-    nesting.check(steps)
-    context = session.create()
+    _check_depth(steps)
+    context = session()
     for name, schema in tables.items():
         context.register_record_batches(types.quoted(name), [[types.empty(schema)]])
     return last(context, steps)
@@ -91,7 +211,7 @@ def _output(frame: DataFrame, steps: Sequence[SqlQueryStep]) -> pa.Schema:
 
 
 def last(context: SessionContext, steps: Sequence[SqlQueryStep]) -> DataFrame:
-    """Return the last query in a session that has the input. The other queries become views in the session.
+    """Return the last query in a session that has the input. The other queries become views in the
 
     :raises QueryProblem: DataFusion rejects a query, or it is not a query.
     """
@@ -101,7 +221,7 @@ def last(context: SessionContext, steps: Sequence[SqlQueryStep]) -> DataFrame:
         if step.alias:
             context.register_view(types.quoted(step.alias), frame)
     if frame is None:
-        raise QueryProblem("there is no query")
+        raise QueryProblem("there is no query", number=1)
     return frame
 
 
@@ -110,9 +230,9 @@ def syntax(steps: Sequence[SqlQueryStep], tables: Iterable[str] = (INPUT,)) -> N
 
     :raises QueryProblem: a query cannot be parsed, or is not a query.
     """
-    nesting.check(steps)
+    _check_depth(steps)
     for number, step in enumerate(steps, 1):
-        context = session.create()
+        context = session()
         for name in (*tables, *(step.alias for step in steps[: number - 1] if step.alias)):
             context.register_record_batches(types.quoted(name), [[types.empty(pa.schema([]))]])
         try:
@@ -126,8 +246,11 @@ def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
     if parameter := next((word for word in words(query) if word.text == "$"), None):
         message = "parameters ($…) are not supported"
         raise QueryProblem.at(query, parameter.start, message, "write the value", number=number)
+    from datafusion import SQLOptions
+
+    only_queries = SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
     try:
-        frame = context.sql_with_options(json_operators.as_functions(query, number), session.options())
+        frame = context.sql_with_options(json_operators.as_functions(query, number), only_queries)
     except QueryProblem:
         raise
     except Exception as e:

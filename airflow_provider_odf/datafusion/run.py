@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from airflow_provider_odf.datafusion import session, types
-from airflow_provider_odf.datafusion.plan import INPUT, last
-from airflow_provider_odf.datafusion.query_problem import QueryProblem, brief
+from airflow_provider_odf.datafusion import types
+from airflow_provider_odf.datafusion.plan import INPUT, installed_version, last, missing_package, session
+from airflow_provider_odf.datafusion.query_text import QueryProblem, brief
 from airflow_provider_odf.error_conversion import quoted_system_error, storage_error
 from airflow_provider_odf.errors import InternalError, InvalidQuery, StorageError
 from airflow_provider_odf.protocol import SqlQueryStep
@@ -57,7 +57,7 @@ class Job:
         :raises InvalidQuery: the queries cannot process a value.
         """
         self._check_version()
-        context = session.create()
+        context = session()
         for name, schema in self.tables.items():
             context.register_record_batches(types.quoted(name), [[types.empty(schema)]])
         for part in _parts(batches):
@@ -90,7 +90,7 @@ class Job:
                 writers = {n: stack.enter_context(pa.ipc.new_file(sinks[n], self.tables[n])) for n in files}
                 for name, batch in _even(batches):
                     writers[name].write_batch(types.rows_to_datafusion(batch, self.tables[name]))
-            context = session.create(memory=self.memory, scratch=directory)
+            context = session(memory=self.memory, scratch=directory)
             for name, file in files.items():
                 context.register_arrow(types.quoted(name), file, schema=self.tables[name])
             yield from self._rows(context)
@@ -100,7 +100,7 @@ class Job:
 
         :raises InvalidQuery: the queries cannot process a value.
         """
-        context = session.create(memory=self.memory, scratch=_directory(self.scratch))
+        context = session(memory=self.memory, scratch=_directory(self.scratch))
         for name, table in tables.items():
             batches = self._batches(table.combine_chunks().to_batches(max_chunksize=BATCH_ROWS), name) or [
                 types.empty(self.tables[name])
@@ -130,9 +130,9 @@ class Job:
         :raises InvalidQuery: the installed version differs, or there is none.
         """
         try:
-            installed = session.installed_version()
+            installed = installed_version()
         except Exception:
-            raise InvalidQuery(session.missing(self.version)) from None
+            raise InvalidQuery(missing_package(self.version)) from None
         if installed != self.version:
             raise InvalidQuery(
                 f"the query was planned with datafusion {self.version}, and this Spark worker has {installed}: "

@@ -15,32 +15,18 @@ MILLISECONDS = pa.timestamp("ms", "UTC")
 MICROSECONDS = pa.timestamp("us", "UTC")
 
 _SAME = {
-    pa.bool_(): "BOOLEAN",
-    pa.int8(): "TINYINT",
-    pa.int16(): "SMALLINT",
-    pa.int32(): "INT",
-    pa.int64(): "BIGINT",
-    pa.float32(): "FLOAT",
-    pa.float64(): "DOUBLE",
-    pa.string(): "STRING",
-    pa.binary(): "BINARY",
-    pa.date32(): "DATE",
+    pa.bool_(): "BOOLEAN", pa.int8(): "TINYINT", pa.int16(): "SMALLINT", pa.int32(): "INT", pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT", pa.float64(): "DOUBLE", pa.string(): "STRING", pa.binary(): "BINARY", pa.date32(): "DATE",
     MICROSECONDS: "TIMESTAMP",
-}
+}  # fmt: skip
 """Types that Spark also has, and their names in its DDL."""
+BY_NAME = {name: type_ for type_, name in _SAME.items()}
 
 _WIDER = {
-    pa.uint8(): pa.int16(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.uint64(): pa.int64(),
-    pa.float16(): pa.float32(),
-    pa.date64(): pa.date32(),
-    pa.string_view(): pa.string(),
-    pa.large_string(): pa.string(),
-    pa.binary_view(): pa.binary(),
-    pa.large_binary(): pa.binary(),
-}
+    pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64(),
+    pa.float16(): pa.float32(), pa.date64(): pa.date32(), pa.string_view(): pa.string(), pa.large_string(): pa.string(),
+    pa.binary_view(): pa.binary(), pa.large_binary(): pa.binary(),
+}  # fmt: skip
 """Type of DataFusion -> type of Spark for its values. A value that does not fit is an error when it is read."""
 
 MAX_PRECISION = 38

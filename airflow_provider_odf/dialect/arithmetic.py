@@ -12,9 +12,8 @@ from sqlglot import exp
 
 from airflow_provider_odf.dialect import types
 from airflow_provider_odf.dialect.engine import NodeRule, Translator, chain
-from airflow_provider_odf.dialect.expressions import operand
-from airflow_provider_odf.dialect.literals import interval_parts
-from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.expressions import interval_parts, operand
+from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.dialect.spark import Value, cast, convert, in_parentheses, operation
 from airflow_provider_odf.dialect.types import BIGINT, DATE, DOUBLE, FLOAT, INTERVAL, Type, decimal, timestamp
 

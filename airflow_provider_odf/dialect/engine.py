@@ -1,25 +1,26 @@
-"""The dialect of a source engine as tables of rules, and the translation of an expression with them.
+"""The dialect of a source engine as tables of rules, the translation of an expression with them, and the tables that
+its queries read.
 
-The tables are an allow-list: a node or function without a rule is refused. So nothing reaches Spark unchecked, even if
-sqlglot learns new syntax.
+The tables of rules are an allow-list: a node or function without a rule is refused. So nothing reaches Spark unchecked,
+even if sqlglot learns new syntax.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sqlglot import Dialect, exp
 
-from airflow_provider_odf.dialect import limits, types
-from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect import parsing, types
+from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.dialect.spark import Value
 from airflow_provider_odf.dialect.types import Columns, Scope, Type
+from airflow_provider_odf.protocol import DatasetVocabulary
+from airflow_provider_odf.run_functions import RUN_FUNCTIONS
 
-_OF_THE_RUN = (
-    "current_date", "current_row_timestamp", "current_time", "current_timestamp", "current_watermark", "localtime",
-    "localtimestamp", "now", "proctime", "rand", "rand_integer", "random", "unix_timestamp", "uuid",
-)  # fmt: skip
 ADVICE = "write it in another way, or use engine: spark with Spark's SQL"
 
 
@@ -102,7 +103,7 @@ class Translator:
             raise Refusal(node, f"{spell(node)} is not supported by the {self.engine.name} translation", ADVICE)
         try:
             value = rule(self, node)
-            limits.check_result(node, value.sql)
+            parsing.check_result(node, value.sql)
         except Refusal:
             raise
         except RecursionError:
@@ -127,7 +128,7 @@ class Translator:
         return rule(Call(self, node, name, self.expressions(arguments)))
 
     def _unknown_function(self, node: exp.Expr, name: str) -> Refusal:
-        if name in _OF_THE_RUN:
+        if name in RUN_FUNCTIONS:
             advice = "use columns instead, such as the event time"
             return Refusal(node, f"{name} has another value in each run", advice)
         kinds = {"aggregate": self.engine.aggregates, "window": self.engine.windows, "scalar": self.engine.scalars}
@@ -159,3 +160,66 @@ def spell(node: exp.Expr) -> str:
     """Return the node as SQL, shortened for a message."""
     words = node.sql(dialect="postgres", comments=False)
     return words if len(words) <= 60 else f"{words[:57]}..."
+
+
+T = TypeVar("T", bound="Tables")
+
+
+@dataclass(frozen=True)
+class TemporalTable:
+    """An input whose versions can be read: its name, primary key and system columns, and the columns that order records
+    of one event time before their offset does."""
+
+    name: str
+    primary_key: tuple[str, ...]
+    vocab: DatasetVocabulary
+    order: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tables(ABC):
+    """Inputs, earlier steps and WITH. Keys of ``tables`` are in lower case.
+
+    ``outer`` is the scope of the expression around a query. In transforms, ``temporal_tables`` has the inputs whose
+    versions can be read."""
+
+    engine: Engine
+    tables: Mapping[str, tuple[str, Columns]]
+    outer: Scope | None = None
+    temporal_tables: Mapping[str, TemporalTable] | None = None
+
+    def with_table(self: T, name: str, columns: Columns) -> T:
+        """Return the same with one more table, which hides another one of this name."""
+        others = self.temporal_tables and {n: t for n, t in self.temporal_tables.items() if n != name.lower()}
+        return replace(self, tables={**self.tables, name.lower(): (name, columns)}, temporal_tables=others)
+
+    @property
+    def is_transform(self) -> bool:
+        return self.temporal_tables is not None
+
+    def table(self, node: exp.Expr) -> tuple[str, Columns]:
+        """Return name and columns of the table that a node names.
+
+        :raises Refusal: it does not exist."""
+        parts = [part.name for part in node.parts] if isinstance(node, exp.Table | exp.Column) else []
+        if len(parts) != 1:
+            advice = "quote a name with dots as a whole"
+            raise Refusal(node, f"table {'.'.join(parts)} does not exist", advice)
+        if parts[0].lower() not in self.tables:
+            names = ", ".join(name for name, _ in self.tables.values())
+            raise Refusal(node, f"table {parts[0]} does not exist", f"tables: {names}")
+        return self.tables[parts[0].lower()]
+
+    def translator(self, scope: Scope) -> Translator:
+        return Translator(self.engine, scope, self.subquery)
+
+    @abstractmethod
+    def subquery(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
+        """Return the translation of a query inside an expression."""
+
+    @abstractmethod
+    def query(self, node: exp.Expr, *, is_named: bool = True) -> tuple[exp.Query, Columns]:
+        """Return the query for Spark and its columns. With ``is_named`` every column needs a name that the engines
+        share.
+
+        :raises Refusal: there is no exact translation."""

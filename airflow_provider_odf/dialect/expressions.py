@@ -1,20 +1,137 @@
-"""Translate expressions that all engines share: columns, logic, comparisons, CASE.
+"""Translate expressions that all engines share: literals, columns, logic, comparisons, CASE, subqueries.
 
 An expression is refused if the engines treat its types differently, for example compare them as text or as numbers.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import subqueries, types, unknown_types
+from airflow_provider_odf.dialect import types
 from airflow_provider_odf.dialect.engine import NodeRule, Translator, chain
-from airflow_provider_odf.dialect.literals import time_literal
-from airflow_provider_odf.dialect.place import Refusal
-from airflow_provider_odf.dialect.spark import Value, cast, in_parentheses, sql
-from airflow_provider_odf.dialect.types import BOOLEAN, NULL, STRING, UNKNOWN, Type
+from airflow_provider_odf.dialect.parsing import Refusal
+from airflow_provider_odf.dialect.spark import Value, beside, call, cast, in_parentheses, sql, strictly
+from airflow_provider_odf.dialect.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    UNKNOWN,
+    Type,
+    decimal,
+    timestamp,
+)
+
+_LARGEST_INT, _LARGEST_BIGINT = 2**31 - 1, 2**63 - 1
+DATE_PATTERN = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIMESTAMP_PATTERN = (
+    rf"{DATE_PATTERN}([ T][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}([.][0-9]{{1,9}})?(Z|[+-][0-9]{{2}}:[0-9]{{2}})?)?"
+)
+INTERVAL_UNITS = {"year": 0, "month": 1, "week": 2, "day": 3, "hour": 4, "minute": 5, "second": 6}
+"""Units of intervals, with their positions in the arguments of Spark's make_interval."""
+_INTERVAL_PART = re.compile(r"([+-]?\d+)\s*([A-Za-z]+)\s*")
+
+
+def literal(t: Translator, node: exp.Expr) -> Value:
+    """Translate a literal. Whole numbers are INT or BIGINT by size, others DECIMAL, or DOUBLE with an exponent."""
+    if node.args.get("is_string"):
+        return Value(exp.Literal.string(node.name), STRING)
+    if node.name.isdigit():
+        return _whole(node)
+    if "e" in node.name.lower():
+        if math.isinf(float(node.name)):
+            raise Refusal(node, f"{_shorten(node.name)} is out of range for DOUBLE")
+        return Value(exp.Literal.number(f"{node.name}D"), DOUBLE)
+    whole, _, fraction = node.name.partition(".")
+    if len(whole) + len(fraction) > types.MAX_PRECISION:
+        raise Refusal(
+            node, f"the number has more than {types.MAX_PRECISION} digits", "write fewer, or with an exponent"
+        )
+    type_, number = decimal(len(whole) + len(fraction), len(fraction)), exp.Literal.number(node.name)
+    # Spark does not count the zero before the point.
+    return Value(cast(number, type_) if whole.startswith("0") else number, type_)
+
+
+def _whole(node: exp.Expr) -> Value:
+    digits = node.name.lstrip("0") or "0"
+    if len(digits) > len(str(_LARGEST_BIGINT)) or int(digits) > _LARGEST_BIGINT:
+        raise Refusal(node, f"{_shorten(node.name)} is out of range for BIGINT")
+    is_int = int(digits) <= _LARGEST_INT
+    return Value(exp.Literal.number(digits if is_int else f"{digits}L"), INT if is_int else BIGINT)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def time_literal(node: exp.Expr, text: str, type_: Type) -> Value:
+    """Return a text as a DATE or TIMESTAMP; without a zone it is UTC.
+
+    :raises Refusal: engines may parse the text in different ways."""
+    is_date = type_ == DATE
+    if not re.fullmatch(DATE_PATTERN if is_date else _TIMESTAMP_PATTERN, text):
+        form = "YYYY-MM-DD" if is_date else "YYYY-MM-DD hh:mm:ss, with Z or +hh:mm for a zone"
+        raise Refusal(node, f"'{text}' is not a {'date' if is_date else 'time'}", f"write it as {form}")
+    return Value(cast(exp.Literal.string(text), type_), DATE if is_date else timestamp())
+
+
+def interval_parts(node: exp.Expr) -> list[int]:
+    """Return the arguments of make_interval for a literal interval.
+
+    :raises Refusal: the interval has fractions or unknown units."""
+    unit, value = node.args.get("unit"), node.this
+    if not isinstance(node, exp.Interval) or not isinstance(value, exp.Literal):
+        raise Refusal(node, "an interval must be a literal, such as INTERVAL '1 day'")
+    if unit is not None and not isinstance(unit, exp.Var):
+        raise Refusal(node, "intervals of the form A TO B are not supported", "write INTERVAL '1 day 2 hours'")
+    text = f"{value.name} {unit.name if unit is not None else ''}".strip()
+    parts = [0] * len(INTERVAL_UNITS)
+    for count, name in _INTERVAL_PART.findall(text):
+        place = INTERVAL_UNITS.get(name.lower().removesuffix("s"))
+        if place is None:
+            raise Refusal(node, f"the unit {name} of the interval is not supported")
+        parts[place] += int(count)
+    if _INTERVAL_PART.sub("", text) or not text:
+        advice = "write integers with units, such as '1 day 2 hours'"
+        raise Refusal(node, f"INTERVAL '{text}' is not supported", advice)
+    if max(map(abs, parts)) > _LARGEST_INT:
+        raise Refusal(node, "the interval is too long", f"at most {_LARGEST_INT} of each unit")
+    return parts
+
+
+def in_query(t: Translator, node: exp.Expr, value: Value) -> Value:
+    """Translate value IN (SELECT …), if both sides have the same type."""
+    query, type_ = _only_column(t, node, node.args["query"])
+    if not value.type.is_known or value.type != type_:
+        advice = types.advice([value.type, type_], "cast one of them")
+        raise Refusal(node, f"IN compares {value.type} with {type_}", advice)
+    return Value(exp.In(this=value.sql, query=exp.Subquery(this=query)), BOOLEAN)
+
+
+def exists(t: Translator, node: exp.Expr) -> Value:
+    query, _ = t.subquery(node.this.unnest(), t.scope)
+    return Value(exp.Exists(this=query), BOOLEAN)
+
+
+def scalar_subquery(t: Translator, node: exp.Expr) -> Value:
+    query, type_ = _only_column(t, node, node)
+    return Value(exp.Subquery(this=query), type_)
+
+
+def _only_column(t: Translator, node: exp.Expr, subquery: exp.Expr) -> tuple[exp.Query, Type]:
+    """Return a translated query and the type of its only column."""
+    query, columns = t.subquery(subquery.unnest(), t.scope)
+    if len(columns.items) != 1 or columns.others is not None:
+        raise Refusal(node, "a query used as a value, or in IN, must have exactly one named column")
+    return query, columns.items[0][1]
+
 
 _PREDICATES = (exp.Predicate, exp.RegexpLike, exp.RegexpILike, exp.Not)
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
@@ -49,7 +166,7 @@ def operand(t: Translator, node: exp.Expr) -> Value:
 
 def condition(t: Translator, node: exp.Expr) -> exp.Expr:
     """Return an expression that must be a boolean, as in WHERE, ON, WHEN, AND, OR and NOT."""
-    value = unknown_types.strictly(t.expression(node), BOOLEAN, "a condition")
+    value = strictly(t.expression(node), BOOLEAN, "a condition")
     if value.type not in (BOOLEAN, NULL):
         raise Refusal(node, f"a condition must be a BOOLEAN, not {value.type}")
     return value.sql if value.type == BOOLEAN else cast(value.sql, BOOLEAN)
@@ -64,10 +181,6 @@ def connective(t: Translator, node: exp.Expr) -> Value:
     return Value(result, BOOLEAN)
 
 
-def not_(t: Translator, node: exp.Expr) -> Value:
-    return Value(exp.Not(this=condition(t, node.this)), BOOLEAN)
-
-
 def is_(t: Translator, node: exp.Expr) -> Value:
     """Translate IS [NOT] NULL, TRUE, FALSE."""
     kind = node.expression
@@ -79,9 +192,7 @@ def is_(t: Translator, node: exp.Expr) -> Value:
 
 
 def like(t: Translator, node: exp.Expr) -> Value:
-    left, right = (
-        unknown_types.strictly(operand(t, side), STRING, "a column") for side in (node.this, node.expression)
-    )
+    left, right = (strictly(operand(t, side), STRING, "a column") for side in (node.this, node.expression))
     for side in (left, right):
         if side.type not in (STRING, NULL):
             raise Refusal(node, f"LIKE takes strings, not {side.type}", "cast it to VARCHAR")
@@ -100,7 +211,7 @@ def comparable(t: Translator, node: exp.Expr, left: Value, right: Value) -> tupl
 
     :raises Refusal: the engines differ."""
     left, right = _as_time(node, left, right.type), _as_time(node, right, left.type)
-    left, right = unknown_types.beside(node, left, right), unknown_types.beside(node, right, left)
+    left, right = beside(node, left, right), beside(node, right, left)
     type_ = t.engine.compared(left.type, right.type)
     if type_ is None:
         message = f"engines compare {left.type} with {right.type} differently"
@@ -133,7 +244,7 @@ def between(t: Translator, node: exp.Expr) -> Value:
 def in_(t: Translator, node: exp.Expr) -> Value:
     value = operand(t, node.this)
     if node.args.get("query") is not None:
-        return subqueries.in_query(t, node, value)
+        return in_query(t, node, value)
     if not node.expressions:
         raise Refusal(node, "IN supports only a list of values or a query")
     members = t.expressions(node.expressions)
@@ -186,7 +297,7 @@ def unify(t: Translator, node: exp.Expr, values: Sequence[Value]) -> tuple[list[
 
     :raises Refusal: the engines use different types."""
     type_ = _common_type(t, node, values)
-    return [align(unknown_types.strictly(value, type_, "a column"), type_) for value in values], type_
+    return [align(strictly(value, type_, "a column"), type_) for value in values], type_
 
 
 def _common_type(t: Translator, node: exp.Expr, values: Sequence[Value]) -> Type:
@@ -214,15 +325,21 @@ def element(t: Translator, node: exp.Expr) -> Value:
 
 
 NODES: dict[type[exp.Expr], NodeRule] = {
+    exp.Boolean: lambda t, node: Value(node.copy(), BOOLEAN),
+    exp.Interval: lambda t, node: Value(call("make_interval", *interval_parts(node)), types.INTERVAL),
+    exp.Literal: literal,
+    exp.Null: lambda t, node: Value(exp.Null(), NULL),
+    exp.Star: lambda t, node: Value(exp.Star(), BIGINT),
     **dict.fromkeys(_COMPARISONS, comparison),
-    **subqueries.NODES,
+    exp.Exists: exists,
+    exp.Subquery: scalar_subquery,
     exp.Between: between,
     exp.In: in_,
     exp.Column: column,
     exp.Paren: parentheses,
     exp.And: connective,
     exp.Or: connective,
-    exp.Not: not_,
+    exp.Not: lambda t, node: Value(exp.Not(this=condition(t, node.this)), BOOLEAN),
     exp.Is: is_,
     exp.Like: like,
     exp.ILike: like,

@@ -1,23 +1,189 @@
-"""Translate FROM and joins, and find the rows of joins on event time that the watermark has decided."""
+"""Translate FROM and joins: ordinary ones, those that limit the distance of two event times from both sides (interval
+joins), and those with the versions of a temporal table.
+
+The watermark decides rows of the last two. A record of a temporal table that adds a row (+A, +C) begins a version at
+its event time. The next record of the key that adds or retracts a row (-R) ends it. Of records with one event time, the
+last one counts: of a root by offset, of a derivative by its columns, because its offsets depend on how its inputs
+arrived. Of a derivative, the view has only the current rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import interval_join, versions, windows
-from airflow_provider_odf.dialect.engine import refuse_others
+from airflow_provider_odf.dialect import windows
+from airflow_provider_odf.dialect.engine import Translator, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
-from airflow_provider_odf.dialect.place import Refusal
-from airflow_provider_odf.dialect.spark import Value
-from airflow_provider_odf.dialect.types import Columns, Scope
-from airflow_provider_odf.dialect.watermark import has_passed
+from airflow_provider_odf.dialect.parsing import Refusal
+from airflow_provider_odf.dialect.spark import Output, Value
+from airflow_provider_odf.dialect.types import Columns, Scope, Type
+from airflow_provider_odf.dialect.windows import has_passed, microseconds
+from airflow_provider_odf.merge_strategies import CORRECT_FROM, PRESENT
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.dialect.tables import Tables
+    from airflow_provider_odf.dialect.engine import Tables, TemporalTable
+
+_MILLISECOND = 1000
+"""The unit of event times: the distance by which < differs from <=."""
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    """The bounds of an interval join.
+
+    A row of the left side with the event time ``time`` is decided ``wait`` microseconds later. Rows of the result are
+    complete ``delay`` microseconds after their event times."""
+
+    time: exp.Column
+    type: Type
+    wait: int
+    delay: int
+
+
+@dataclass(frozen=True)
+class _Time:
+    """An event time plus microseconds."""
+
+    column: exp.Column
+    type: Type
+    is_right: bool
+    plus: int
+
+
+def _bounds(conditions: Sequence[exp.Expr], left: Scope, name: str, right: Columns) -> _Bounds | None:
+    """Return the bounds of a join with the table ``name``, or None if it is an ordinary join."""
+    lowest: dict[tuple[str, str], int] = {}
+    highest: dict[tuple[str, str], int] = {}
+    for operator, a, b in (c for part in conditions for c in _comparisons(part)):
+        first, second = _time(a, left, name, right), _time(b, left, name, right)
+        if first is None or second is None or first.is_right == second.is_right:
+            continue
+        if not first.is_right:
+            first, second, operator = second, first, _MIRRORED[operator]
+        # right + a < left + b: the right time is less than b - a after the left one.
+        key, distance = (second.column.sql(), first.column.sql()), second.plus - first.plus
+        if operator in (exp.LT, exp.LTE, exp.EQ):
+            upper = distance - _MILLISECOND * (operator is exp.LT)
+            highest[key] = min(upper, highest.get(key, upper))
+        if operator in (exp.GT, exp.GTE, exp.EQ):
+            lower = distance + _MILLISECOND * (operator is exp.GT)
+            lowest[key] = max(lower, lowest.get(key, lower))
+        if key in lowest and key in highest:
+            before = max(first.type.delay or 0, second.type.delay or 0)
+            late = max(highest[key], -lowest[key], 0)
+            return _Bounds(second.column, second.type, before + highest[key], before + late)
+    return None
+
+
+_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ, exp.GTE: exp.LTE, exp.GT: exp.LT
+}  # fmt: skip
+
+
+def _comparisons(node: exp.Expr) -> Iterator[tuple[type[exp.Expr], exp.Expr, exp.Expr]]:
+    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        yield exp.GTE, node.this, node.args["low"]
+        yield exp.LTE, node.this, node.args["high"]
+    elif type(node) in _MIRRORED:
+        yield type(node), node.this, node.expression
+
+
+def _time(node: exp.Expr, left: Scope, name: str, right: Columns) -> _Time | None:
+    """Return an event time of one side, with an interval added or not, or None for other expressions."""
+    node, plus = node.unnest(), 0
+    if isinstance(node, exp.Add) and isinstance(node.this, exp.Interval):
+        node = exp.Add(this=node.expression, expression=node.this)
+    if isinstance(node, exp.Add | exp.Sub) and isinstance(node.expression, exp.Interval):
+        plus = microseconds(node.expression) * (1 if isinstance(node, exp.Add) else -1)
+        node = node.this.unnest()
+    if not isinstance(node, exp.Column) or len(node.parts) > 2:
+        return None
+    is_right = node.table.lower() == name.lower() if node.table else left.type_of(node.name) is None
+    columns = right if is_right else left.table(node.table) if node.table else left
+    type_ = columns.type_of(node.name) if columns else None
+    return None if type_ is None or type_.delay is None else _Time(node, type_, is_right, plus)
+
+
+RECORDS = "odf:records:"
+"""Prefix of the views with all records of inputs."""
+_UNTIL = "odf:until"
+_CHANGES_THE_TABLE = "it must be an input of the transform, in temporalTables with its primaryKey"
+
+
+@dataclass(frozen=True)
+class _Versions:
+    """A query for all versions of a temporal table, and the columns of the table."""
+
+    table: TemporalTable
+    columns: Columns
+
+    @property
+    def sql(self) -> exp.Query:
+        offset, op, _, event_time = map(_quote, self.table.vocab.columns)
+        keys = ", ".join(map(_quote, self.table.primary_key))
+        order = ", ".join((event_time, *map(_quote, self.table.order), offset))
+        until = f"lead({event_time}) OVER (PARTITION BY {keys} ORDER BY {order}) AS {_quote(_UNTIL)}"
+        records = exp.select("*", until, dialect=Output).from_(_quote(RECORDS + self.table.name), dialect=Output)
+        numbered = records.where(f"{op} <> {CORRECT_FROM}", dialect=Output)
+        return exp.select("*").from_(numbered.subquery()).where(f"{op} IN {PRESENT}", dialect=Output)
+
+    def valid_at(self, time: Value, alias: str) -> list[exp.Expr]:
+        """Return the conditions that a version, in the table ``alias``, is valid at a time."""
+        begin = exp.column(self.table.vocab.event_time_column, alias, quoted=True)
+        until = exp.column(_UNTIL, alias, quoted=True)
+        is_last = exp.Is(this=until, expression=exp.Null())
+        return [
+            exp.LTE(this=begin, expression=time.sql.copy()),
+            exp.Paren(this=exp.Or(this=is_last, expression=exp.LT(this=time.sql.copy(), expression=until.copy()))),
+        ]
+
+
+def _versions(queries: Tables, node: exp.Table) -> _Versions:
+    """Return the versions of the table in ``table FOR SYSTEM_TIME AS OF …``.
+
+    :raises Refusal: the table has no versions."""
+    name, columns = queries.table(node)
+    table = (queries.temporal_tables or {}).get(name.lower())
+    if table is None:
+        raise Refusal(node, f"{name} has no versions for FOR SYSTEM_TIME AS OF", _CHANGES_THE_TABLE)
+    return _Versions(table, columns)
+
+
+def _as_of(t: Translator, node: exp.Table) -> Value:
+    """Return the time in FOR SYSTEM_TIME AS OF, a column of the left side."""
+    version = node.args["version"]
+    if version.args.get("kind") != "AS OF" or not isinstance(version.expression, exp.Column):
+        raise Refusal(node, "FOR SYSTEM_TIME AS OF needs an event time column of the left side")
+    value = t.expression(version.expression)
+    if not value.type.is_time:
+        raise Refusal(version.expression, f"FOR SYSTEM_TIME AS OF needs a DATE or TIMESTAMP, not {value.type}")
+    return value
+
+
+def _require_key(node: exp.Expr, on: Sequence[exp.Expr], versions: _Versions, left: Scope, alias: str) -> None:
+    """:raises Refusal: ON does not compare every column of the primary key with the left side."""
+    sides = [(c.this, c.expression) for c in on if isinstance(c, exp.EQ)]
+    pairs = [pair for a, b in sides for pair in ((a.unnest(), b.unnest()), (b.unnest(), a.unnest()))]
+
+    def is_of_table(column: exp.Expr) -> bool:
+        if not isinstance(column, exp.Column):
+            return False
+        return column.table.lower() == alias.lower() if column.table else left.type_of(column.name) is None
+
+    for key in versions.table.primary_key:
+        others = [o for column, o in pairs if is_of_table(column) and column.name.lower() == key.lower()]
+        if not any(not any(map(is_of_table, other.find_all(exp.Column))) for other in others):
+            name = versions.table.name
+            raise Refusal(node, f"ON must compare {key}, of the primary key of {name}, with the left side by =")
+
+
+def _quote(name: str) -> str:
+    return exp.to_identifier(name, quoted=True).sql("spark")
+
 
 _JOIN_KINDS = {"", "INNER", "OUTER", "CROSS"}
 _JOIN_SIDES = {"", "LEFT", "RIGHT", "FULL"}
@@ -101,7 +267,7 @@ def _join(queries: Tables, node: exp.Join, left: From, where: Sequence[exp.Expr]
 
 def _interval_join(node: exp.Join, left: From, right: Relation, both: Scope, conditions: Sequence[exp.Expr]) -> From:
     """Return FROM with the condition of a join whose ON limits the distance of two event times."""
-    bounds = interval_join.bounds(conditions, left.scope, right.name, right.columns)
+    bounds = _bounds(conditions, left.scope, right.name, right.columns)
     if bounds is None:
         return replace(left, scope=both.delayed(None))
     if (node.side or "").upper() in ("RIGHT", "FULL"):
@@ -116,13 +282,13 @@ def _temporal_join(queries: Tables, node: exp.Join, left: From, side: str) -> tu
         raise Refusal(node, f"{kinds} with FOR SYSTEM_TIME AS OF is not supported", "use JOIN or LEFT JOIN")
     table = node.this
     refuse_others(table, {"this", "alias", "version"})
-    versioned = versions.of(queries, table)
+    versioned = _versions(queries, table)
     alias = alias_of(table) or table.name
     right = Relation(exp.Subquery(this=versioned.sql, alias=table_alias(alias)), alias, versioned.columns.delayed(None))
     both = _with(left.scope, node, right)
-    time = versions.time(queries.translator(left.scope), table)
+    time = _as_of(queries.translator(left.scope), table)
     on = _parts(node.args.get("on"))
-    versions.require_key(node, on, versioned, left.scope, alias)
+    _require_key(node, on, versioned, left.scope, alias)
     conditions = [condition(queries.translator(both), part) for part in on]
     conditions += versioned.valid_at(time, alias)
     join = exp.Join(this=right.sql, side=side or None, on=exp.and_(*conditions, copy=False, wrap=True))

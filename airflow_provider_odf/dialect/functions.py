@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import types, unknown_types
+from airflow_provider_odf.dialect import types
 from airflow_provider_odf.dialect.arithmetic import has_exact_sign
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translator, refuse_others
 from airflow_provider_odf.dialect.expressions import align, comparable, unify
-from airflow_provider_odf.dialect.place import Refusal
-from airflow_provider_odf.dialect.spark import Value, call, cast, convert, sql
+from airflow_provider_odf.dialect.parsing import Refusal
+from airflow_provider_odf.dialect.spark import Value, call, cast, convert, sql, strictly
 from airflow_provider_odf.dialect.types import BIGINT, INT, STRING, UNKNOWN, Type
 
 LAST = 2**31 - 1
@@ -33,7 +33,7 @@ class Parameter:
 
     def of(self, c: Call, index: int) -> exp.Expr | str | int:
         """:raises Refusal: the argument is of another kind."""
-        value = unknown_types.strictly(c.arguments[index], self.type, f"argument {index + 1} of {c.name}")
+        value = strictly(c.arguments[index], self.type, f"argument {index + 1} of {c.name}")
         if self.accepts(value):
             return self.form(value)
         literal = value.integer if value.text is None else f"'{value.text[:40]}'"

@@ -8,12 +8,11 @@ from typing import cast
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import from_clause, group_windows, ties, windows
-from airflow_provider_odf.dialect.clauses import add_order, place_or_expression
-from airflow_provider_odf.dialect.engine import Engine, Translator, chain, refuse_others
+from airflow_provider_odf.dialect import from_clause, ordering, windows
+from airflow_provider_odf.dialect.engine import Engine, Tables, Translator, chain, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
-from airflow_provider_odf.dialect.place import Refusal
-from airflow_provider_odf.dialect.tables import Tables
+from airflow_provider_odf.dialect.ordering import add_order, place_or_expression
+from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.dialect.types import INTERVAL, NULL, UNKNOWN, Columns, Scope, Type, common
 
 _SELECT = {
@@ -85,7 +84,7 @@ class Queries(Tables):
     def _add_order(self, t: Translator, node: exp.Expr, query: exp.Query, columns: Columns) -> None:
         add_order(t, node, query)
         if self.is_transform:
-            ties.order_outputs(node, query, columns)
+            ordering.order_outputs(node, query, columns)
 
     def _select(self, node: exp.Select, is_named: bool) -> tuple[exp.Select, Columns]:
         refuse_others(node, _SELECT)
@@ -93,7 +92,7 @@ class Queries(Tables):
         from_ = from_clause.translate(self, node, select)
         t = self.translator(from_.scope)
         if self.is_transform:
-            t = replace(t, ties=ties.of_rows(t, node))
+            t = replace(t, ties=ordering.of_rows(t, node))
         columns = _projection(t, node, select, is_named, has_hidden=from_.hides)
         t_outputs = _with_outputs(t, columns)
         if node.args.get("distinct"):
@@ -115,9 +114,9 @@ class Queries(Tables):
     ) -> tuple[exp.Select, Columns]:
         """Return a SELECT that waits for its windows in GROUP BY, and its columns after GROUP BY and DISTINCT."""
         if node.args.get("distinct") or node.args.get("group"):
-            columns = group_windows.without_event_times(node, columns)
-        window = group_windows.of_groups(node) if self.engine.has_event_times else None
-        return (group_windows.closed(t, window, select, columns) if window else select), columns
+            columns = windows.without_event_times(node, columns)
+        window = windows.of_groups(node) if self.engine.has_event_times else None
+        return (windows.closed(t, window, select, columns) if window else select), columns
 
     def subquery(self, node: exp.Expr, scope: Scope) -> tuple[exp.Query, Columns]:
         return replace(self, outer=scope).query(node, is_named=False)
@@ -156,12 +155,12 @@ def _item(t: Translator, item: exp.Expr, is_named: bool) -> tuple[exp.Expr, str,
     value, name = t.expression(item.unalias()), item.alias_or_name
     if value.type == INTERVAL:
         raise Refusal(item, "an interval cannot be a column", "add it to a time")
-    if value.type == group_windows.WINDOW:
+    if value.type == windows.WINDOW:
         raise Refusal(item, "a window cannot be a column", "use its start or end, such as TUMBLE_START")
     if is_named and not isinstance(item, (exp.Alias, exp.Column)):
         raise Refusal(item, "this column has no name", "name it: … AS name; engines would choose different names")
     form = exp.alias_(value.sql, name, quoted=True) if isinstance(item, exp.Alias) else value.sql
-    return form, name, group_windows.column_type(item.unalias(), value.type)
+    return form, name, windows.column_type(item.unalias(), value.type)
 
 
 def _star(t: Translator, item: exp.Expr) -> Columns:

@@ -12,10 +12,10 @@ from sqlglot import exp
 from sqlglot.dialects.risingwave import RisingWave as Stock
 from sqlglot.parsers.risingwave import RisingWaveParser
 
-from airflow_provider_odf.dialect import arithmetic, calls, expressions, functions, literals, types, windows
+from airflow_provider_odf.dialect import arithmetic, expressions, functions, ordering, types, windows
 from airflow_provider_odf.dialect.engine import Engine, Translator, spell
 from airflow_provider_odf.dialect.functions import LAST, SIZE, TEXT, by_type, of_types, row, size
-from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.dialect.spark import Value
 from airflow_provider_odf.dialect.spark import cast as cast_to
 from airflow_provider_odf.dialect.types import BIGINT, DOUBLE, INT, NULL, Type, as_decimal, of_data_type, timestamp
@@ -61,7 +61,7 @@ def literal(t: Translator, node: exp.Expr) -> Value:
     if not node.args.get("is_string") and "e" in node.name.lower():
         advice = "cast a string: cast('1e3' as double precision)"
         raise Refusal(node, f"{spell(node)} is a NUMERIC in RisingWave, which is not supported", advice)
-    return literals.literal(t, node)
+    return expressions.literal(t, node)
 
 
 def calculate(node: exp.Expr, left: Value, right: Value) -> Value:
@@ -111,9 +111,8 @@ ENGINE = Engine(
     dialect=RisingWave,
     nodes={
         **expressions.NODES,
-        **literals.NODES,
         **functions.NODES,
-        **calls.NODES,
+        **ordering.NODES,
         **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), arithmetic.operator_rule(calculate)),
         exp.Cast: cast,
         exp.Literal: literal,

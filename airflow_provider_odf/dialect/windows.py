@@ -1,23 +1,60 @@
-"""Windows as tables in FROM, such as ``TABLE(TUMBLE(TABLE t, DESCRIPTOR(time), INTERVAL '1' DAY))`` in Flink and
-``tumble(t, time, interval '1 day')`` in RisingWave. They are aligned to 1970 in both engines.
+"""Windows of time, and the watermark of a transform's inputs, which says when they are closed.
 
-In Flink they contain only rows of windows that the watermark has closed, in RisingWave with EMIT ON WINDOW CLOSE.
+As tables in FROM they are written ``TABLE(TUMBLE(TABLE t, DESCRIPTOR(time), INTERVAL '1' DAY))`` in Flink and
+``tumble(t, time, interval '1 day')`` in RisingWave, and are aligned to 1970. In Flink they contain only rows of windows
+that the watermark has closed, in RisingWave with EMIT ON WINDOW CLOSE. In GROUP BY, Flink has TUMBLE, HOP and SESSION,
+and functions such as TUMBLE_START; the result has the groups of closed windows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect.place import Refusal
-from airflow_provider_odf.dialect.spark import Value, sql
-from airflow_provider_odf.dialect.types import Columns, Scope, timestamp
-from airflow_provider_odf.dialect.watermark import has_passed, in_microseconds, microseconds
+from airflow_provider_odf.dialect.engine import Call, FunctionRule, Translator
+from airflow_provider_odf.dialect.expressions import INTERVAL_UNITS, interval_parts
+from airflow_provider_odf.dialect.parsing import Refusal
+from airflow_provider_odf.dialect.spark import Value, call, cast, sql
+from airflow_provider_odf.dialect.types import Columns, Scope, Type, timestamp
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.dialect.tables import Tables
+    from airflow_provider_odf.dialect.engine import Tables
+
+WATERMARK = "odf_watermark"
+"""Parameter with the earliest watermark of the inputs; null decides nothing."""
+
+_MICROSECONDS = {"week": 604_800_000_000, "day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000}
+_MICROSECONDS["second"] = 1_000_000
+
+
+def has_passed(time: Value, delay: int = 0) -> exp.Expr:
+    """Return the condition that the watermark is at least ``delay`` microseconds past a time."""
+    moment = in_microseconds(time)
+    late = sql(f"timestamp_micros(a {'-' if delay < 0 else '+'} {abs(delay)})", moment) if delay else as_timestamp(time)
+    return exp.LTE(this=late, expression=exp.Placeholder(this=WATERMARK))
+
+
+def as_timestamp(time: Value) -> exp.Expr:
+    return time.sql if time.type.is_timestamp else cast(time.sql, timestamp())
+
+
+def in_microseconds(time: Value) -> exp.Expr:
+    """Return a DATE or TIMESTAMP in microseconds since 1970."""
+    return sql("unix_micros(a)", as_timestamp(time))
+
+
+def microseconds(node: exp.Expr) -> int:
+    """Return the length of a literal interval.
+
+    :raises Refusal: it is not a literal, or contains months or years, whose length varies."""
+    parts = dict(zip(INTERVAL_UNITS, interval_parts(node), strict=True))
+    if parts.pop("year") or parts.pop("month"):
+        raise Refusal(node, "months and years have no fixed length", "write the interval in days")
+    return sum(count * _MICROSECONDS[unit] for unit, count in parts.items())
+
 
 EMIT_ON_CLOSE = "emit_on_window_close"
 """Key in the metadata of a query that waits until its windows are closed."""
@@ -117,3 +154,112 @@ def output(item: exp.Expr, node: exp.Select) -> exp.Expr:
         aliases = (e for e in node.expressions if isinstance(e, exp.Alias) and e.alias.lower() == item.name.lower())
         item = next(aliases, item)
     return item.unalias()
+
+
+WINDOW = Type("WINDOW")
+"""Type of a window in GROUP BY, which cannot be a column."""
+_WINDOWS = {"tumble": 1, "hop": 2, "session": 1}
+"""Windows with the number of their intervals."""
+_PARTS = {"start": "a", "end": "b", "rowtime": "timestamp_micros(unix_micros(b) - 1000)"}
+"""Functions of a window by the end of their names, for Spark, of its start and its end."""
+_CLOSED = "odf:window_end"
+
+
+def window(c: Call) -> Value:
+    """Translate TUMBLE, HOP or SESSION."""
+    kind = c.name.lower().partition("_")[0]
+    time, *_ = c.expect(1 + _WINDOWS[kind])
+    if not time.type.is_time:
+        raise c.refusal(f"needs a DATE or TIMESTAMP, not {time.type}")
+    *steps, size = (microseconds(node) for node in c.node.expressions[1:])
+    if not all(0 < step <= size for step in (*steps, size)):
+        raise c.refusal("intervals must be above 0, and the first at most as long as the second")
+    lengths = [f"{length} microseconds" for length in (size, *steps)]
+    return Value(call("session_window" if kind == "session" else "window", as_timestamp(time), *lengths), WINDOW)
+
+
+def _part(name: str) -> FunctionRule:
+    def rule(c: Call) -> Value:
+        whole = window(c).sql
+        part = sql(_PARTS[name], _bound_of(whole, "start"), _bound_of(whole, "end"))
+        return Value(part, replace(timestamp(3), delay=_delay(c.arguments[0])))
+
+    return rule
+
+
+def _bound_of(window: exp.Expr, name: str) -> exp.Expr:
+    return exp.Dot(this=window.copy(), expression=exp.to_identifier(name, quoted=True))
+
+
+def _delay(time: Value) -> int:
+    return time.type.delay or 0
+
+
+SCALARS: dict[str, FunctionRule] = {
+    **dict.fromkeys(_WINDOWS, window),
+    **{f"{kind}_{part}": _part(part) for kind in _WINDOWS for part in _PARTS},
+}
+
+
+def of_groups(node: exp.Select) -> exp.Expr | None:
+    """Return the window in GROUP BY, or None if there is none.
+
+    :raises Refusal: there are several, or a function in SELECT or HAVING is of another window."""
+    group = node.args.get("group")
+    items = group.expressions if group is not None else []
+    found = [item for item in items if _function_name(item) in _WINDOWS]
+    if len(found) > 1:
+        raise Refusal(found[1], "GROUP BY can have only one window")
+    for part in _window_parts(node):
+        kind = _function_name(part).rpartition("_")[0]
+        if not found or kind != _function_name(found[0]) or part.expressions != found[0].expressions:
+            raise Refusal(part, f"{part.name} needs {kind.upper()} with the same arguments in GROUP BY")
+    return found[0] if found else None
+
+
+def column_type(node: exp.Expr, type_: Type) -> Type:
+    """Return the type of a column of SELECT. It is an event time only if it is one in FROM or the end of a window."""
+    is_same = isinstance(node, exp.Column) or _function_name(node).endswith("_rowtime")
+    return type_ if is_same else replace(type_, delay=None, is_system=False)
+
+
+def without_event_times(node: exp.Select, columns: Columns) -> Columns:
+    """Return the columns of a SELECT with GROUP BY or DISTINCT, in which only the ends of windows are event times."""
+    ends = {item.alias_or_name for item in node.expressions if _is_end(item.unalias())}
+    others = dict(columns.delayed(None).items)
+    return replace(columns, items=tuple((n, t if n in ends else others[n]) for n, t in columns.items))
+
+
+def _is_end(node: exp.Expr) -> bool:
+    return _function_name(node).endswith("_rowtime") or (
+        isinstance(node, exp.Column) and node.name.lower() == "window_time"
+    )
+
+
+def _window_parts(node: exp.Select) -> Iterator[exp.Expr]:
+    parts = {f"{kind}_{part}" for kind in _WINDOWS for part in _PARTS}
+    having = node.args.get("having")
+    for tree in (*node.expressions, *([having] if having else [])):
+        yield from (call for call in tree.find_all(exp.Anonymous) if _function_name(call) in parts)
+
+
+def _function_name(node: exp.Expr) -> str:
+    return node.name.lower() if isinstance(node, exp.Anonymous) else ""
+
+
+def closed(t: Translator, node: exp.Expr, select: exp.Select, columns: Columns) -> exp.Select:
+    """Return the rows of a SELECT with groups whose window the watermark has closed.
+
+    :raises Refusal: the SELECT has unnamed columns, DISTINCT, ORDER BY or LIMIT."""
+    if other := next((key for key in ("distinct", "order", "limit", "offset") if select.args.get(key)), None):
+        raise Refusal(node, f"{other.upper()} beside a window in GROUP BY is not supported", "use the next query")
+    if not all(name for name, _ in columns.items):
+        raise Refusal(node, "all columns beside windows in GROUP BY need names", "name them: … AS name")
+    time = t.expression(node.expressions[0])
+    select.append("expressions", exp.alias_(_bound_of(t.expression(node).sql, "end"), _CLOSED, quoted=True))
+    end = Value(exp.column(_CLOSED, quoted=True), timestamp(3))
+    return exp.Select(
+        expressions=[exp.column(name, quoted=True) for name, _ in columns.items],
+        from_=exp.From(this=exp.Subquery(this=select)),
+        where=exp.Where(this=has_passed(end, _delay(time))),
+    )

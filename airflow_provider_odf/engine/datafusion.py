@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from airflow_provider_odf.datafusion import orders, session, types
-from airflow_provider_odf.datafusion.plan import INPUT, TransformPlan, plan, plan_transform
-from airflow_provider_odf.datafusion.query_problem import QueryProblem
+from airflow_provider_odf.datafusion import determinism, types
+from airflow_provider_odf.datafusion.plan import INPUT, TransformPlan, installed_version, plan, plan_transform
+from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.datafusion.run import Job
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.schema import quoted
@@ -51,7 +51,9 @@ def query_each(
     return rows, tuple(table.num_rows for table in results)
 
 
-def analyze(frames: Mapping[str, DataFrame], transform: Transform, keys: orders.Keys | None = None) -> TransformPlan:
+def analyze(
+    frames: Mapping[str, DataFrame], transform: Transform, keys: determinism.Keys | None = None
+) -> TransformPlan:
     """Return the plan of the queries of a transform over frames by their names.
 
     :param keys: sets of columns by frame in which no two rows are equal.
@@ -68,7 +70,7 @@ def transform(
     spark: SparkSession,
     frames: Mapping[str, DataFrame],
     transform: Transform,
-    keys: orders.Keys | None = None,
+    keys: determinism.Keys | None = None,
     *,
     small: bool,
     most_rows: int | None = None,
@@ -151,7 +153,7 @@ def _job(
         steps=transform.queries,
         tables=columns,
         output=pa.schema([pa.field(f.name, types.to_spark(f.type)) for f in output]),
-        version=session.installed_version(),
+        version=installed_version(),
         memory=max(spark_internals.heap_bytes() // 2, _LEAST_MEMORY),
         scratch=spark.conf.get("spark.local.dir", "") or "",
         purpose=purpose,

@@ -14,6 +14,7 @@ from itertools import repeat
 
 from airflow_provider_odf import datafusion
 from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution.difference import column_text
 from airflow_provider_odf.manifest import ddl, model, source_rules
@@ -94,9 +95,9 @@ def preprocess(source: Source, read: ReadStep) -> Transform | None:
     if source.preprocess is None:
         return None
     # sqlglot takes a third of a second to import.
-    from airflow_provider_odf.dialect.translate import input_columns, to_spark
+    from airflow_provider_odf.dialect.translate import input_columns, preprocess_to_spark
 
-    return to_spark(source.preprocess, {"input": input_columns(read)})
+    return preprocess_to_spark(source.preprocess, {"input": input_columns(read)})
 
 
 def of_manifest(snapshot: model.DatasetSnapshot) -> dict[str, str] | None:
@@ -167,12 +168,11 @@ def _source_columns(source: Source, vocab: DatasetVocabulary) -> dict[str, Decla
 def _output(source: Source, preprocess: model.TransformSql) -> tuple[Column, ...] | None:
     """Return the result columns of preprocess, without types where only the engine knows them; None if unknown."""
     # sqlglot takes a third of a second to import.
-    from airflow_provider_odf.dialect.place import QueryRefusal
-    from airflow_provider_odf.dialect.translate import input_columns, translate
+    from airflow_provider_odf.dialect.translate import input_columns, translate_preprocess
 
     try:
-        columns = translate(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
-    except QueryRefusal:  # It is reported when the query is translated.
+        columns = translate_preprocess(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
+    except QueryProblem:  # It is reported when the query is translated.
         return None
     if columns.others is not None:
         return None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.dialect.check import check as check_queries
 from airflow_provider_odf.errors import BlockRejected, Problem
 from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.evolution.difference import column_text
@@ -142,6 +141,8 @@ def _queries(manifest: Manifest, changes: Sequence[Change]) -> tuple[Problem, ..
     """Return problems of the SQL of changed sources; other queries were checked before."""
     if not any(getattr(change.event, "preprocess", None) for change in changes):
         return ()
+    from airflow_provider_odf.dialect.check import check as check_queries  # It takes a third of a second.
+
     return tuple(check_queries([manifest]))
 
 

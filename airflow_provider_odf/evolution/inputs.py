@@ -159,13 +159,12 @@ def translated(sql: model.TransformSql, inputs: Mapping[str, ChainState]) -> pro
     if sql.engine == SPARK and not sql.temporal_tables:
         steps = tuple(protocol.SqlQueryStep(step.query, step.alias) for step in sql.steps)
         return protocol.Transform(sql.engine, steps, version=sql.version)
-    from airflow_provider_odf.dialect import derivative  # The import of the SQL parser takes a third of a second.
+    # The import of the SQL parser takes a third of a second.
+    from airflow_provider_odf.dialect.translate import Input, transform_to_spark
 
     columns = {
-        name: derivative.Input(
-            ddl.odf_columns(chain_schema.data_schema(state.schema)), state.vocab, state.kind == "Derivative"
-        )
+        name: Input(ddl.odf_columns(chain_schema.data_schema(state.schema)), state.vocab, state.kind == "Derivative")
         for name, state in inputs.items()
         if state.schema is not None
     }
-    return derivative.to_spark(sql, columns)
+    return transform_to_spark(sql, columns)

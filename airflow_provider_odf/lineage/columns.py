@@ -90,10 +90,10 @@ def column_lineage(engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[s
 
     :param tables: columns of the inputs, by name in the queries. Nothing is known of other tables.
     """
-    from airflow_provider_odf.dialect import limits
+    from airflow_provider_odf.dialect import parsing
 
     try:
-        with limits.room():
+        with parsing.room():
             return _column_lineage(engine, steps, tables)
     except Exception as e:  # The query has run: a gap of the analysis must not hide the lineage of datasets.
         log.info("no column lineage: the query cannot be analyzed: %s", type(e).__name__)
@@ -132,13 +132,13 @@ def _parsed(engine: str, query: str, names: dict[str, str]) -> exp.Query:
     """Return the tree of a query with plain names; ``names`` gets how they are spelled."""
     from sqlglot import Dialect, exp
 
-    from airflow_provider_odf.dialect import limits
+    from airflow_provider_odf.dialect import parsing
     from airflow_provider_odf.dialect.translate import ENGINES
 
     known = ENGINES.get(engine)
     dialect = Dialect.get_or_raise(known.dialect if known else "spark" if engine == "spark" else "postgres")
     tokens = dialect.tokenize(query)
-    limits.check_nesting(tokens)
+    parsing.check_nesting(tokens)
     (tree,) = dialect.parser().parse(tokens, query)
     tree = known.query(tree) if known and tree else tree
     if not isinstance(tree, exp.Query):

@@ -22,7 +22,7 @@ ENGINE_MODULES = (
         "logical_hash.py",
         "merge_strategies.py",
     ),
-    *("multiformats.py", "read_steps.py", "time_limits.py", "wording.py"),
+    *("multiformats.py", "read_steps.py", "run_functions.py", "time_limits.py", "wording.py"),
 )
 ENGINE_PACKAGES = ("datafusion", "engine", "protocol")
 """Code of an engine."""

@@ -9,8 +9,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.datafusion import session, types
-from airflow_provider_odf.datafusion.plan import INPUT, plan
+from airflow_provider_odf.datafusion import types
+from airflow_provider_odf.datafusion.plan import INPUT, installed_version, plan
 from airflow_provider_odf.datafusion.run import Job
 from airflow_provider_odf.protocol import SqlQueryStep
 
@@ -41,7 +41,7 @@ def job() -> Callable[..., Job]:
         steps = tuple(SqlQueryStep(q, f"step {n}" if n < len(queries) else None) for n, q in enumerate(queries, 1))
         planned = plan(steps, {INPUT: columns})
         output = pa.schema([pa.field(f.name, types.to_spark(f.type)) for f in planned.output])
-        return Job(steps, {"input": columns}, output, session.installed_version(), 64 * 1024 * 1024, "")
+        return Job(steps, {"input": columns}, output, installed_version(), 64 * 1024 * 1024, "")
 
     return job
 

@@ -9,7 +9,7 @@ import datafusion
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.datafusion.query_problem import QueryProblem
+from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.datafusion.run import Job
 from tests.datafusion.conftest import ROWS
 

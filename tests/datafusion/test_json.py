@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.datafusion import json_functions, json_values
+from airflow_provider_odf.datafusion import json_functions
 from airflow_provider_odf.datafusion.json_operators import as_functions
-from airflow_provider_odf.datafusion.query_problem import QueryProblem
+from airflow_provider_odf.datafusion.query_text import QueryProblem
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_result_needs_a_name(job: Callable[..., Any]) -> None:
         ("json_get_str", "", [], None),
     ],
 )
-def test_values_of_texts(name: str, text: str, path: list[json_values.Step], value: Any) -> None:
+def test_values_of_texts(name: str, text: str, path: list[json_functions.Step], value: Any) -> None:
     read, type_ = json_functions.FUNCTIONS[name]
     call = json_functions._over_rows(read, type_, None)
     assert call(pa.array([text]), pa.array([json.dumps(path)])).to_pylist() == [value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_odf.datafusion.plan import plan, syntax
-from airflow_provider_odf.datafusion.query_problem import QueryProblem
+from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.protocol import SqlQueryStep
 from tests.datafusion.conftest import ROWS
 

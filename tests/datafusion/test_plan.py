@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.datafusion.plan import Plan, plan, syntax
-from airflow_provider_odf.datafusion.query_problem import QueryProblem
+from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.protocol import SqlQueryStep
 from tests.datafusion.conftest import ROWS
 

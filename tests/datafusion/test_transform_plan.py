@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.datafusion.plan import plan_transform
-from airflow_provider_odf.datafusion.query_problem import QueryProblem
+from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.protocol import SqlQueryStep
 
 _SYSTEM = [("offset", pa.int64()), ("op", pa.int32()), ("system_time", pa.timestamp("ms", "UTC"))]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from airflow_provider_odf.dialect.translate import to_spark
+from airflow_provider_odf.dialect.translate import preprocess_to_spark
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import TransformSql
 from airflow_provider_odf.protocol import Column
@@ -78,7 +78,7 @@ def translator(engine: str) -> Callable[[str], str]:
 
     def translate(text: str) -> str:
         transform = TransformSql(engine=engine, query=f"select {text} as z from input")
-        query = to_spark(transform, {"input": COLUMNS}).queries[0].query
+        query = preprocess_to_spark(transform, {"input": COLUMNS}).queries[0].query
         return query.removeprefix("SELECT ").removesuffix(" AS `z` FROM `input`")
 
     return translate

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.dialect.translate import to_spark
+from airflow_provider_odf.dialect.translate import preprocess_to_spark
 from airflow_provider_odf.manifest.model import TransformSql
 from airflow_provider_odf.protocol import Column
 
@@ -156,7 +156,7 @@ def translate(declared: tuple[Column, ...]) -> Callable[..., str]:
     """Spark's SQL of one query over the table ``input``."""
 
     def translate(query: str, engine: str = "flink", columns: tuple[Column, ...] | None = declared) -> str:
-        return to_spark(TransformSql(engine=engine, query=query), {"input": columns}).queries[0].query
+        return preprocess_to_spark(TransformSql(engine=engine, query=query), {"input": columns}).queries[0].query
 
     return translate
 

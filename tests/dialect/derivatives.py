@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.dialect.derivative import Input, to_spark
+from airflow_provider_odf.dialect.translate import Input, transform_to_spark
 from airflow_provider_odf.manifest.model import SqlQueryStep, TemporalTable, TransformSql
 from airflow_provider_odf.protocol import Column, DatasetVocabulary
 
@@ -58,7 +58,9 @@ def transform(
 
 def queries(sql: TransformSql, tables: dict[str, Table]) -> list[str]:
     """Return the queries in Spark SQL."""
-    return [step.query for step in to_spark(sql, {name: table.input for name, table in tables.items()}).queries]
+    return [
+        step.query for step in transform_to_spark(sql, {name: table.input for name, table in tables.items()}).queries
+    ]
 
 
 def rows(spark: SparkSession, sql: TransformSql, tables: dict[str, Table], *watermarks: str | None) -> list[list[str]]:
@@ -72,7 +74,7 @@ def rows(spark: SparkSession, sql: TransformSql, tables: dict[str, Table], *wate
     for watermark in watermarks:
         moment = watermark and dt.datetime.fromisoformat(watermark).replace(tzinfo=dt.timezone.utc)
         readable = [*tables, *(f"odf:records:{name}" for name in tables)]
-        for step in to_spark(sql, {name: table.input for name, table in tables.items()}).queries:
+        for step in transform_to_spark(sql, {name: table.input for name, table in tables.items()}).queries:
             frame = query.run(session, step.query, "query", readable, {"odf_watermark": moment})
             readable.append(step.alias or "")
             if step.alias:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airflow_provider_odf.dialect.limits import MAX_DEPTH
+from airflow_provider_odf.dialect.parsing import MAX_DEPTH
 from airflow_provider_odf.dialect.translate import spark_columns
 from airflow_provider_odf.errors import InvalidInput
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from sqlglot import exp, parse_one
 
-from airflow_provider_odf.dialect.literals import interval_parts
-from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.expressions import interval_parts
+from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.errors import InvalidInput
 
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 import pytest
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import engine as dialect_engine
-from airflow_provider_odf.dialect import limits
+from airflow_provider_odf.dialect import parsing
 from airflow_provider_odf.dialect.engine import Translator
 from airflow_provider_odf.dialect.spark import Value
-from airflow_provider_odf.dialect.translate import ENGINES, to_spark
+from airflow_provider_odf.dialect.translate import ENGINES, preprocess_to_spark
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import TransformSql
 from airflow_provider_odf.protocol import Column
@@ -67,7 +66,7 @@ def translated(engine: str, expression: str) -> tuple[str, str]:
     """The query for Spark and the message of a refusal; one of them is empty."""
     query = TransformSql(engine=engine, query=f"select {expression} as v from input")
     try:
-        return to_spark(query, {"input": COLUMNS}).queries[0].query, ""
+        return preprocess_to_spark(query, {"input": COLUMNS}).queries[0].query, ""
     except InvalidInput as e:
         return "", str(e)
 
@@ -97,7 +96,7 @@ def length_and_values(engine: str, form: str, position: int, argument: str) -> t
 def test_work_grows_with_the_depth(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = list(nestings(engine))
     work = {"typed": 0, "parts": 0}
-    typing, check = Translator.expression, limits.check_result
+    typing, check = Translator.expression, parsing.check_result
 
     def counted_typing(self: Translator, node: exp.Expr) -> Value:
         work["typed"] += 1
@@ -108,7 +107,7 @@ def test_work_grows_with_the_depth(engine: str, monkeypatch: pytest.MonkeyPatch)
         check(node, result)
 
     monkeypatch.setattr(Translator, "expression", counted_typing)
-    monkeypatch.setattr(dialect_engine.limits, "check_result", counted_check)
+    monkeypatch.setattr(parsing, "check_result", counted_check)
     for form, position, back, values in chosen:
         work.update(typed=0, parts=0)
         query = nested(form, position, back, values, DEPTH)

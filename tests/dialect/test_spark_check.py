@@ -11,8 +11,8 @@ import pytest
 
 from airflow_provider_odf.dialect import spark_check
 from airflow_provider_odf.dialect.check import check_columns, unchecked
-from airflow_provider_odf.dialect.place import Refusal
-from airflow_provider_odf.dialect.spark_functions import BUILTIN
+from airflow_provider_odf.dialect.parsing import Refusal
+from airflow_provider_odf.dialect.spark_check import BUILTIN
 from airflow_provider_odf.manifest.load import load
 
 ROOT = """\

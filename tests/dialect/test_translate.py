@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from airflow_provider_odf.dialect.translate import ENGINES, input_columns, to_spark
+from airflow_provider_odf.dialect.translate import ENGINES, input_columns, preprocess_to_spark
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import SqlQueryStep, TemporalTable, TransformSql
 from airflow_provider_odf.protocol import Column, ReadStep
@@ -19,12 +19,14 @@ def _steps(*steps: tuple[str | None, str], engine: str = "flink") -> TransformSq
 
 def _refusal(transform: TransformSql, tables: dict[str, tuple[Column, ...] | None] | None = None) -> str:
     with pytest.raises(InvalidInput) as refused:
-        to_spark(transform, _INPUT if tables is None else tables)
+        preprocess_to_spark(transform, _INPUT if tables is None else tables)
     return str(refused.value)
 
 
 def test_spark_is_passed_on_as_it_is() -> None:
-    transform = to_spark(TransformSql(engine="spark", version="4.0", query="select `a b` from input -- x"), _INPUT)
+    transform = preprocess_to_spark(
+        TransformSql(engine="spark", version="4.0", query="select `a b` from input -- x"), _INPUT
+    )
     assert transform.engine == "spark"
     assert transform.version == "4.0"
     assert transform.query is None
@@ -32,7 +34,7 @@ def test_spark_is_passed_on_as_it_is() -> None:
 
 
 def test_steps_see_earlier_steps_with_their_types() -> None:
-    transform = to_spark(
+    transform = preprocess_to_spark(
         _steps(("halves", "select id / 2 as half from input"), (None, "select half / 2 as quarter from `halves`")),
         _INPUT,
     )
@@ -44,7 +46,7 @@ def test_steps_see_earlier_steps_with_their_types() -> None:
 
 def test_queries_of_datafusion_are_passed_on_as_they_are() -> None:
     steps = (("${env:HOME}", "select ids from input"), (None, 'select * from "${env:HOME}" -- x'))
-    transform = to_spark(_steps(*steps, engine="datafusion"), _INPUT)
+    transform = preprocess_to_spark(_steps(*steps, engine="datafusion"), _INPUT)
     assert transform.engine == "datafusion"
     assert transform.queries == tuple(SparkStep(query, alias) for alias, query in steps)
 
@@ -146,7 +148,9 @@ def test_names_are_found_ignoring_case_and_dots_are_kept(translate: Callable[...
     assert translate("select pid, upper(Pid) as `a.b` from Input", columns=columns) == (
         "SELECT `pid`, upper(`Pid`) AS `a.b` FROM `input`"
     )
-    transform = to_spark(TransformSql(engine="flink", query="select x.id from `a.b-c` as x"), {"a.b-c": None})
+    transform = preprocess_to_spark(
+        TransformSql(engine="flink", query="select x.id from `a.b-c` as x"), {"a.b-c": None}
+    )
     assert transform.queries[0].query == "SELECT `x`.`id` FROM `a.b-c` AS `x`"
 
 

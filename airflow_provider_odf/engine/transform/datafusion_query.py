@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from airflow_provider_odf.datafusion import tokens, types
+from airflow_provider_odf.datafusion import query_text, types
 from airflow_provider_odf.datafusion.plan import TransformPlan
 from airflow_provider_odf.engine import datafusion
 from airflow_provider_odf.engine.schema import quoted
@@ -72,7 +72,7 @@ class DataFusionQuery:
     def _used(self, planned: TransformPlan) -> dict[int, set[str]]:
         """Return the used columns of each input. DISTINCT and EXCEPT also read the operation, if rows of ``SELECT *``
         have it: it counts where a query names it."""
-        named = {word.name for step in self._request.transform.queries for word in tokens.words(step.query)}
+        named = {word.name for step in self._request.transform.queries for word in query_text.words(step.query)}
         return {
             i.number: {
                 name.lower()

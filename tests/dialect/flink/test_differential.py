@@ -242,11 +242,11 @@ def on_spark(spark: SparkSession, tables: dict[str, pa.Table]) -> Callable[[str]
 
 @pytest.fixture
 def of_flink(declared: tuple[Column, ...]) -> Callable[[str], str]:
-    from airflow_provider_odf.dialect.translate import to_spark
+    from airflow_provider_odf.dialect.translate import preprocess_to_spark
     from airflow_provider_odf.manifest.model import TransformSql
 
     both = {"input": declared, "since_1970": declared}
-    return lambda query: to_spark(TransformSql(engine="flink", query=query), both).queries[0].query
+    return lambda query: preprocess_to_spark(TransformSql(engine="flink", query=query), both).queries[0].query
 
 
 @pytest.mark.flink

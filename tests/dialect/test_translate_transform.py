@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.dialect.derivative import Input, to_spark
+from airflow_provider_odf.dialect.translate import Input, transform_to_spark
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import SqlQueryStep, TemporalTable, TransformSql
 from airflow_provider_odf.protocol import Column, DatasetVocabulary
@@ -24,12 +24,12 @@ def _transform(engine: str, *queries: str, **options: object) -> TransformSql:
 
 def _refusal(transform: TransformSql) -> str:
     with pytest.raises(InvalidInput) as refused:
-        to_spark(transform, _INPUTS)
+        transform_to_spark(transform, _INPUTS)
     return str(refused.value)
 
 
 def test_queries_read_inputs_by_their_names_and_earlier_queries() -> None:
-    transform = to_spark(
+    transform = transform_to_spark(
         _transform(
             "flink",
             "select o.event_time, o.id / 2 as half from `com.acme.orders` as o join Cities as c on o.id = c.id",
@@ -49,14 +49,14 @@ def test_queries_read_inputs_by_their_names_and_earlier_queries() -> None:
 
 def test_risingwave_quotes_names_with_double_quotes_and_may_create_a_view() -> None:
     query = 'create materialized view x as select offset, id + 1 as n from "com.acme.orders"'
-    assert to_spark(_transform("risingwave", query), _INPUTS).queries[0].query == (
+    assert transform_to_spark(_transform("risingwave", query), _INPUTS).queries[0].query == (
         "SELECT `offset`, (`id` + CAST(1 AS BIGINT)) AS `n` FROM `com.acme.orders`"
     )
 
 
 @pytest.mark.parametrize("engine", ["spark", "datafusion"])
 def test_queries_of_spark_and_datafusion_are_passed_on_as_they_are(engine: str) -> None:
-    transform = to_spark(_transform(engine, "select 1 as a from cities -- x"), _INPUTS)
+    transform = transform_to_spark(_transform(engine, "select 1 as a from cities -- x"), _INPUTS)
     assert transform.engine == engine
     assert transform.queries == (SparkStep("select 1 as a from cities -- x"),)
 

@@ -1,22 +1,25 @@
-"""Flink's functions of dates and times, in UTC. Parts of a time are BIGINT.
+"""Flink's functions of numbers, of dates and times, and of the greatest and least of values.
 
-Flink cuts a time of day before 1970 towards 1970 in some functions; here the calendar holds.
+Times are in UTC, and parts of a time are BIGINT. Flink cuts a time of day before 1970 towards 1970 in some functions;
+here the calendar holds.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
 from dataclasses import replace
+from fractions import Fraction
 
 from sqlglot import exp
 
-from airflow_provider_odf.dialect import calls, types
+from airflow_provider_odf.dialect import arithmetic, functions, ordering, types
 from airflow_provider_odf.dialect.engine import Call, FunctionRule, NodeRule, Translator
-from airflow_provider_odf.dialect.functions import TEXT, TIME, TIMESTAMP, WHOLE, Parameter, row
-from airflow_provider_odf.dialect.literals import DATE_PATTERN, INTERVAL_UNITS
-from airflow_provider_odf.dialect.place import Refusal
+from airflow_provider_odf.dialect.expressions import DATE_PATTERN, INTERVAL_UNITS
+from airflow_provider_odf.dialect.functions import TEXT, TIME, TIMESTAMP, WHOLE, Parameter, by_type, form, row
+from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.dialect.spark import Value, cast, sql
-from airflow_provider_odf.dialect.types import BIGINT, DATE, INT, Type, timestamp
+from airflow_provider_odf.dialect.types import BIGINT, DATE, DOUBLE, INT, Type, decimal, timestamp
 from airflow_provider_odf.manifest import java_time
 from airflow_provider_odf.manifest.time_format import parts
 
@@ -78,7 +81,7 @@ _WITH_UNIT: dict[str, FunctionRule] = {
 def scalar_or_aggregate(t: Translator, node: exp.Expr) -> Value:
     """Translate a call. TIMESTAMPADD and TIMESTAMPDIFF have the name of a unit as first argument."""
     if node.name.lower() not in ("timestampadd", "timestampdiff") or not node.expressions:
-        return calls.scalar_or_aggregate(t, node)
+        return ordering.scalar_or_aggregate(t, node)
     unit, *arguments = node.expressions
     return t.call(node, _WITH_UNIT, arguments, f"{node.name} {unit.name}")
 
@@ -160,6 +163,102 @@ _FROM_UNIXTIME = (
     "CASE WHEN CAST(a AS BIGINT) > 253402300799L THEN raise_error('FROM_UNIXTIME: the value is after the year 9999') "
     "ELSE date_format(timestamp_seconds(CAST(a AS BIGINT)), b) END"
 )
+
+
+_DIGITS = functions.size(1, most=15)
+"""Numbers of decimal places for which ROUND gives the same result in both engines."""
+
+_WHOLE_DOUBLE = "CASE WHEN {} WHEN abs(a) < 4503599627370496D THEN CAST({}(a) AS DOUBLE) ELSE a END"
+"""FLOOR or CEIL of a DOUBLE: a zero keeps its sign, and from 2**52 on there is no fraction. Spark's are BIGINT."""
+
+
+def whole_number(name: str, zero: str) -> FunctionRule:
+    """Return the rule of FLOOR or CEIL, which keep the type. ``zero`` are the cases with a signed zero."""
+    of_double = _WHOLE_DOUBLE.format(zero, name)
+    return by_type(
+        {"INTEGER": "a", "DECIMAL": f"CAST({name}(a) AS {{}})", "DOUBLE": of_double},
+        lambda type_: decimal(type_.precision, 0) if type_.is_decimal else type_,
+    )
+
+
+def floor(t: Translator, node: exp.Expr) -> Value:
+    """Translate FLOOR of a number, and FLOOR of a time to a unit."""
+    return floor_to(t, node) if node.args.get("to") is not None else form("floor", "this")(t, node)
+
+
+def round_(c: Call) -> Value:
+    """Translate ROUND: half up by the decimal digits that a DOUBLE is written with, as Spark does."""
+    digits = 0
+    if len(c.expect(1, 2)) == 2:
+        _DIGITS.of(c, 1)
+        digits = c.arguments[1].integer or 0
+    scale = min(digits, c.arguments[0].type.scale)
+    templates = {"INTEGER": "a", "DECIMAL": "CAST(a AS {})", "DOUBLE": f"round(a, {digits})"}
+    return by_type(templates, lambda type_: _rounded(type_, scale))(replace(c, arguments=c.arguments[:1]))
+
+
+def _rounded(type_: Type, scale: int) -> Type:
+    whole = type_.precision - type_.scale
+    return decimal(whole + scale + (scale < type_.scale), scale) if type_.is_decimal else type_
+
+
+def modulo(c: Call) -> Value:
+    left, right = c.expect(2)
+    return arithmetic.remainder(exp.Mod(this=c.node.expressions[0], expression=c.node.expressions[1]), left, right)
+
+
+_LARGEST_EXPONENT = 300
+
+
+def power(c: Call) -> Value:
+    """Translate POWER whose result a DOUBLE holds exactly: of two literals, or of a whole number and an integer.
+
+    In other cases the last bit depends on the library."""
+    base, exponent = map(_literal, c.expect(2))
+    if base and base.denominator == 1 and abs(base) > 1 and c.arguments[1].type.is_integer and exponent is None:
+        return _whole_power(int(base), c.arguments[1].sql)
+    if base and exponent is not None and exponent.denominator == 1 and abs(exponent) <= _LARGEST_EXPONENT:
+        result = base ** int(exponent)
+        if abs(result) <= sys.float_info.max and Fraction(float(result)) == result:
+            return Value(exp.Literal.number(f"{float(result)!r}D"), DOUBLE)
+    raise c.refusal("the last bit may differ unless both arguments are literals with an exact result")
+
+
+def _whole_power(base: int, exponent: exp.Expr) -> Value:
+    """Return the power of a whole number and integers. Exponents without an exact result stop the query."""
+    largest = next(n for n in range(1, 2000) if not _is_exact(base ** (n + 1)))
+    message = f"POWER of {base} is exact only for exponents from 0 to {largest}, not for "
+    exact = f"CASE WHEN a BETWEEN 0 AND {largest} THEN power(b, a) WHEN a IS NULL THEN NULL"
+    form = f"{exact} ELSE raise_error(concat(c, a)) END"
+    return Value(sql(form, exponent, exp.Literal.number(f"{float(base)!r}D"), message), DOUBLE)
+
+
+def _is_exact(number: int) -> bool:
+    return abs(number) <= sys.float_info.max and int(float(number)) == number
+
+
+def _literal(value: Value) -> Fraction | None:
+    node, sign = (value.sql.this, -1) if isinstance(value.sql, exp.Neg) else (value.sql, 1)
+    is_number = isinstance(node, exp.Literal) and not node.is_string
+    return sign * Fraction(node.name.rstrip("LD")) if is_number else None
+
+
+def extreme(name: str) -> FunctionRule:
+    """Return the rule of GREATEST or LEAST, null if an argument is null; Spark ignores nulls."""
+    of_values = functions.of_common_type(name)
+
+    def rule(c: Call) -> Value:
+        value = of_values(c)
+        # Engines order -0.0 and 0.0 differently, and Flink fails on a null DECIMAL.
+        if value.type.is_float or value.type.is_decimal or not value.type.is_known:
+            advice = types.advice([value.type], "write it as CASE WHEN a > b THEN a ELSE b END")
+            raise c.refusal(f"does not support {value.type}", advice)
+        nulls = [sql("a IS NULL", argument.sql.copy()) for argument in c.arguments]
+        return Value(sql("CASE WHEN a THEN NULL ELSE b END", exp.or_(*nulls, copy=False), value.sql), value.type)
+
+    return rule
+
+
 SCALARS: dict[str, FunctionRule] = {
     **{name: _EXTRACT[name] for name in ("year", "quarter", "month", "week", "hour", "minute", "second")},
     "date_format": row("date_format", TIMESTAMP, _WRITE_FORMAT),
@@ -170,5 +269,17 @@ SCALARS: dict[str, FunctionRule] = {
     "to_date": _from_text(DATE),
     "to_timestamp": _from_text(timestamp(3)),
     "to_timestamp_ltz": to_timestamp_ltz,
+    "ceil": whole_number("ceil", "a > -1D AND a <= 0D THEN a * 0D"),
+    "floor": whole_number("floor", "a = 0D THEN a"),
+    "greatest": extreme("greatest"),
+    "least": extreme("least"),
+    "mod": modulo,
+    "power": power,
+    "round": round_,
 }
-NODES: dict[type[exp.Expr], NodeRule] = {exp.Anonymous: scalar_or_aggregate, exp.Extract: extract}
+NODES: dict[type[exp.Expr], NodeRule] = {
+    exp.Anonymous: scalar_or_aggregate,
+    exp.Ceil: form("ceil", "this"),
+    exp.Extract: extract,
+    exp.Floor: floor,
+}

@@ -1,16 +1,75 @@
-"""Problems of queries that DataFusion cannot plan or run, with the place in the query."""
+"""The words of a query with their positions, and problems of queries with their place."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from airflow_provider_odf.datafusion.tokens import find, line_and_column
+_WORD = re.compile(
+    r"""
+    (?P<space>\s+|--[^\n]*|/\*.*?\*/)
+  | (?P<text>'(?:[^']|'')*')
+  | (?P<quoted>"(?:[^"]|"")*")
+  | (?P<name>[^\W\d]\w*)
+  | (?P<number>\d[\w.]*)
+  | (?P<sign>->>|->|::|<=|>=|<>|!=|\|\||.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a query.
+
+    ``kind`` is text, quoted, name, number or sign. ``start`` and ``end`` are positions in the query.
+    """
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str | None:
+        """The identifier without quotes; None for other words."""
+        if self.kind == "quoted":
+            return self.text[1:-1].replace('""', '"')
+        return self.text if self.kind == "name" else None
+
+    def is_word(self, *words: str) -> bool:
+        """Whether the word is one of these keywords, in upper case, or signs."""
+        return self.kind in ("name", "sign") and self.text.upper() in words
+
+
+def words(query: str) -> Iterator[Word]:
+    """Yield the words of a query in order, without white space and comments."""
+    for match in _WORD.finditer(query):
+        if match.lastgroup and match.lastgroup != "space":
+            yield Word(match.lastgroup, match[0], match.start(), match.end())
+
+
+def find(query: str, name: str) -> int | None:
+    """Return the position of an identifier in a query, or None. ``name`` may be `table.column`."""
+    parts = [word.name or word.text for word in words(name) if word.text != "."]
+    last = parts[-1] if parts else name
+    same = [word for word in words(query) if word.name is not None and word.name.lower() == last.lower()]
+    exact = [word for word in same if word.name == last]
+    return next((word.start for word in exact or same), None)
+
+
+def line_and_column(query: str, position: int) -> tuple[int, int]:
+    """Return the line and the column of a position in a query, both from 1."""
+    before = query[:position]
+    return before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
 
 
 class QueryProblem(Exception):
-    """A query that cannot be planned.
+    """A query that is not valid, cannot be planned or has no exact translation.
 
-    ``number`` counts the queries of a transform from 1. ``line`` and ``column`` are 0 if the place is unknown.
+    ``number`` counts the queries of a transform from 1; 0 means all of them. ``line`` and ``column`` are 0 if the place
+    is unknown.
     ``is_certain`` says whether the query is wrong for any columns of its input.
     """
 
@@ -19,7 +78,7 @@ class QueryProblem(Exception):
         message: str,
         advice: str = "",
         *,
-        number: int = 1,
+        number: int = 0,
         line: int = 0,
         column: int = 0,
         is_certain: bool = False,
@@ -38,7 +97,8 @@ class QueryProblem(Exception):
 
     def __str__(self) -> str:
         place = f", {self.line}:{self.column}" if self.line else ""
-        return f"query {self.number}{place}: {self.message}" + (f" ({self.advice})" if self.advice else "")
+        query = f"query {self.number}{place}: " if self.number else ""
+        return f"{query}{self.message}" + (f" ({self.advice})" if self.advice else "")
 
 
 _NOT_A_QUERY = re.compile(r"(?:DDL|DML|Statement) not supported: (\w+)|Unsupported SQL statement: (\w+)|^(SHOW) ")
