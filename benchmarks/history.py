@@ -12,10 +12,10 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.engine import slices
-from airflow_provider_odf.engine.column_layout import OP
-from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.records.schema import OP
+from airflow_provider_odf.records.slice_file import SlicePlan
 from benchmarks import data
 
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_odf.logical_hash import logical_hash
+from airflow_provider_odf.records.logical_hash import logical_hash
 from benchmarks import data
 from benchmarks.measure import in_turns, timed
 from benchmarks.report import Row, row

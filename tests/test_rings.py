@@ -57,6 +57,7 @@ COORDINATOR = (
         "health",
         "inference",
         "reading",
+        "records",
         "cli",
     ),
 )
@@ -68,12 +69,11 @@ ENGINE = (
         "errors.py",
         "fsync.py",
         "instant.py",
-        "leaf_bytes.py",
-        "logical_hash.py",
         "merge_strategies.py",
         "multiformats.py",
     ),
-    *("read_steps.py", "run_functions.py", "time_limits.py", "wording.py", "protocol", "datafusion", "engine"),
+    *("read_steps.py", "run_functions.py", "time_limits.py", "wording.py", "protocol"),
+    *("records", "datafusion", "engine"),
 )
 ENGINE_MAY_NOT = [
     "airflow",
@@ -97,6 +97,7 @@ CLI_MAY_NOT = ["airflow", "pyspark", "pyarrow", "datafusion", "sqlglot", "openli
         pytest.param(COORDINATOR, ["airflow", "pyspark", "datafusion", "datahub"], id="coordinator"),
         pytest.param(("datahub",), ["airflow", "pyspark", "openlineage"], id="datahub"),
         pytest.param(ENGINE, ENGINE_MAY_NOT, id="engine"),
+        pytest.param(("records",), [*ENGINE_MAY_NOT, "pyspark"], id="records"),
         pytest.param(("spark",), ["airflow", "openlineage", "datafusion", "sqlglot", "typer"], id="spark"),
         pytest.param(("__init__.py",), ["airflow", "pyspark", "pydantic", "yaml", "pyarrow"], id="package"),
         pytest.param(("cli",), CLI_MAY_NOT, id="cli"),

@@ -15,12 +15,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import json_rows, slice_scan, slices
+from airflow_provider_odf.chain import slice_scan, slices
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.merge_strategies import APPEND, PRESENT
+from airflow_provider_odf.records import json_rows
 from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:

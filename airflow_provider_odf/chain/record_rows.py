@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import checked_slices, current_rows, json_rows, slices
+from airflow_provider_odf.chain import checked_slices, current_rows, slices
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.records import json_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

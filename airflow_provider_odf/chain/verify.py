@@ -100,7 +100,7 @@ def _check_records(dataset: Dataset, data_slice: model.DataSlice) -> None:
     file = slices.location(dataset, data_slice)
     import pyarrow.parquet as pq
 
-    from airflow_provider_odf.logical_hash import logical_hash
+    from airflow_provider_odf.records.logical_hash import logical_hash
 
     try:
         with slices.read_errors(file):

@@ -179,7 +179,7 @@ def hash_files(
 ) -> None:
     """Print physical hash, logical hash and name of each Parquet file. Hashes are multibase text."""
     from airflow_provider_odf import multiformats
-    from airflow_provider_odf.logical_hash import logical_hash
+    from airflow_provider_odf.records.logical_hash import logical_hash
 
     for file in files:
         try:

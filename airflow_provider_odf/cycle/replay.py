@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.chain import json_rows, slices
+from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.cycle.messages import Progress, silent
@@ -27,6 +27,7 @@ from airflow_provider_odf.evolution.input_state import NOWHERE, InputState, wate
 from airflow_provider_odf.evolution.inputs import input_datasets
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
+from airflow_provider_odf.records import json_rows
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:

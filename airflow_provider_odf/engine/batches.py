@@ -9,11 +9,12 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
-from airflow_provider_odf.engine import files, spark_internals
+from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.preprocess import query
 from airflow_provider_odf.engine.read.raw import concat
 from airflow_provider_odf.engine.read.read import RowsOfInputs, read_several
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, ReadStep, Transform
+from airflow_provider_odf.records import files
 
 _ROW_WISE = frozenset(("Project", "Filter", "Generate", "Repartition", "LogicalRDD", "LocalRelation"))
 """Plan nodes that compute each row from one row. The engine adds Repartition: queries with hints are not batched."""

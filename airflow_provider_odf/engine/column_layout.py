@@ -31,16 +31,15 @@ from airflow_provider_odf.merge_strategies import (
 )
 from airflow_provider_odf.protocol import MergeRequest, MergeStrategy
 from airflow_provider_odf.read_steps import Types
+from airflow_provider_odf.records.schema import MILLISECONDS, OP
 
-OP = "odf:op"
 POSITION = "odf:position"
 CHANGE = "odf:change"
-COPY = "odf:copy"
 ORDINAL = "odf:ordinal"
 """Internal columns of the engine.
 
-OP is the operation code. POSITION is the position of a row in its input, CHANGE the position of its change there. COPY
-numbers the rows of one key, where duplicates are marked.
+POSITION is the position of a row in its input, CHANGE the position of its change there. `records.schema` has OP and
+COPY.
 """
 
 _ORDERS = {Order.EVENT_TIME: (POSITION,), Order.KEY: (OP,), Order.KEY_AND_CHANGE: (CHANGE, OP)}
@@ -159,7 +158,7 @@ def find(name: str, fields: Iterable[T.StructField]) -> T.StructField | None:
 
 def _event_type(event: T.StructField | None, request: MergeRequest, stored: pa.Schema | None) -> pa.DataType:
     if event is None or _is_coerced(event, request):
-        return stored.field(3).type if stored is not None else schemas.MILLISECONDS
+        return stored.field(3).type if stored is not None else MILLISECONDS
     return schemas.top_type(event.dataType, event.name)
 
 

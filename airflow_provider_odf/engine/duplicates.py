@@ -9,14 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.column_layout import POSITION, Layout
-from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.merge_strategies import PRESENT
 from airflow_provider_odf.protocol import Changes, NewSlice
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records.row_numbers import row_numbers
 
 SHOWN = 5
 

@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine import duplicates, slices
-from airflow_provider_odf.engine.column_layout import COPY
-from airflow_provider_odf.engine.slice_file import DuplicateKeys, SlicePlan
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.engine.strategies import STRATEGIES
 from airflow_provider_odf.protocol import NewSlice
+from airflow_provider_odf.records.schema import COPY
+from airflow_provider_odf.records.slice_file import DuplicateKeys, SlicePlan
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from typing import TypeAlias
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.batches import batches, name_of, read_batch
 from airflow_provider_odf.engine.column_layout import POSITION, Columns, NewRows, fit
 from airflow_provider_odf.engine.columnar import budget, inputs
@@ -19,6 +18,7 @@ from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
 from airflow_provider_odf.engine.read.convert import spark_types
+from airflow_provider_odf.engine.schema import type_name
 from airflow_provider_odf.engine.spark_errors import refusal, unreadable_file
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import (
@@ -32,6 +32,7 @@ from airflow_provider_odf.protocol import (
     StateCache,
 )
 from airflow_provider_odf.read_steps import Types
+from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.wording import counted, listed
 
 Progress: TypeAlias = Callable[[str], None]
@@ -189,7 +190,7 @@ class _Merge:
             return new
         if self._stored is not None:
             present = set(self._stored.names)
-            added = [f"{f.name} {schemas.type_name(f.type)}" for f in schema if f.name not in present]
+            added = [f"{f.name} {type_name(f.type)}" for f in schema if f.name not in present]
             self._notices.append(f"{name}: new columns, null in earlier records: {listed(added)}")
         self._stored = schema
         return replace(new, schema=schemas.encode(schema))

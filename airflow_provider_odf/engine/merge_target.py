@@ -13,22 +13,24 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine import files, slices
-from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine import slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
-from airflow_provider_odf.engine.column_layout import OP, Columns, Layout, NewRows
+from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
 from airflow_provider_odf.engine.columnar.csv_input import CsvInput
 from airflow_provider_odf.engine.columnar.inputs import ColumnInput
 from airflow_provider_odf.engine.columnar.state import State, has_types, open_state, read_keys, unknown_keys
 from airflow_provider_odf.engine.large_merge import LargeMerge
 from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
 from airflow_provider_odf.engine.strategies import STRATEGIES, append
 from airflow_provider_odf.engine.strategies.strategy import Input
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice, StateCache
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records import schema as schemas
+from airflow_provider_odf.records.schema import OP
+from airflow_provider_odf.records.slice_file import SlicePlan, write_file
 
 SMALL_SETTINGS = {
     # For so few rows, compiling and adapting a plan takes longer than running it.

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.query import run
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import query_name
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep, Transform
+from airflow_provider_odf.records import files
 
 
 def preprocess(

@@ -7,8 +7,7 @@ become timestamp(ms, UTC) too.
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -16,8 +15,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import DatasetVocabulary
-
-MILLISECONDS = pa.timestamp("ms", "UTC")
+from airflow_provider_odf.records.schema import MILLISECONDS, READ_AS, with_types
 
 _ARROW: dict[type[T.DataType], pa.DataType] = {
     T.BooleanType: pa.bool_(),
@@ -43,20 +41,6 @@ _INSTEAD = {
     T.YearMonthIntervalType: "`extract(MONTH FROM {name}) AS {name}`",
 }
 
-_READ_AS = {
-    pa.uint8(): pa.int16(),
-    pa.uint16(): pa.int32(),
-    pa.uint32(): pa.int64(),
-    pa.uint64(): pa.decimal128(20, 0),
-    pa.time32("ms"): pa.time64("us"),
-    pa.time64("ns"): pa.time64("us"),
-    pa.string_view(): pa.string(),
-    pa.large_string(): pa.string(),
-    pa.binary_view(): pa.binary(),
-    pa.large_binary(): pa.binary(),
-}
-"""Types that other writers of a dataset may have stored, and the types that Spark reads them as."""
-
 
 def quoted(name: str) -> str:
     """Return a column name in Spark SQL."""
@@ -76,18 +60,8 @@ def type_name(kind: pa.DataType) -> str:
         return f"ARRAY<{type_name(kind.value_type)}>"
     if pt.is_struct(kind):
         return f"STRUCT<{', '.join(f'{f.name}: {type_name(f.type)}' for f in kind.fields)}>"
-    plain_kind = _READ_AS.get(kind, kind)
+    plain_kind = READ_AS.get(kind, kind)
     return next((spark().simpleString().upper() for spark, arrow in _ARROW.items() if arrow == plain_kind), str(kind))
-
-
-def encode(schema: pa.Schema) -> str:
-    """Return the schema as an Arrow IPC message in base64, as in requests and responses."""
-    return base64.b64encode(schema.serialize()).decode()
-
-
-def decode(text: str) -> pa.Schema:
-    """Return the schema from the text of ``encode``."""
-    return pa.ipc.read_schema(pa.BufferReader(base64.b64decode(text))).remove_metadata()
 
 
 def slice_schema(
@@ -136,17 +110,6 @@ def _refusal(path: str, what: str, instead: str) -> str:
     )
 
 
-def plain(schema: pa.Schema) -> pa.Schema:
-    """Return the schema for writing: plain types instead of views and large types, which have the same hash."""
-    views = {k: v for k, v in _READ_AS.items() if pt.is_string(v) or pt.is_binary(v)}
-    return pa.schema([f.with_type(with_types(f.type, views)) for f in schema])
-
-
-def readable(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with the types that Spark reads the columns as."""
-    return pa.schema([f.with_type(with_types(f.type, _READ_AS)) for f in schema])
-
-
 def evolve(stored: pa.Schema, new: pa.Schema) -> pa.Schema:
     """Return the dataset's schema with the new data: the stored columns, then the new nullable ones.
 
@@ -177,19 +140,10 @@ def _differences(stored: pa.Schema, new: pa.Schema) -> Iterator[str]:
                 yield f"column {field.name} ({type_name(field.type)}) is new and NOT NULL, but null in earlier records"
             continue
         old = stored.field(field.name)
-        if with_types(old.type, _READ_AS) != with_types(field.type, {}):
+        if with_types(old.type, READ_AS) != with_types(field.type, {}):
             was, becomes = type_name(old.type), type_name(field.type)
             if was == becomes:  # units of time, which a manifest cannot express
                 was, becomes = str(old.type), str(field.type)
             yield f"column {field.name} is {was} in the dataset and {becomes} in the new data"
         elif old.nullable and not field.nullable:
             yield f"column {field.name} is nullable in the dataset and NOT NULL in the new data"
-
-
-def with_types(kind: pa.DataType, types: Mapping[pa.DataType, pa.DataType]) -> pa.DataType:
-    """Return a type with replacements by ``types``, also of nested types. Nested fields become nullable."""
-    if pt.is_struct(kind):
-        return pa.struct([(f.name, with_types(f.type, types)) for f in kind.fields])
-    if pt.is_list(kind) or pt.is_large_list(kind):
-        return pa.list_(pa.field("element", with_types(kind.value_type, types)))
-    return types.get(kind, kind)

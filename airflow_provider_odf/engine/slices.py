@@ -12,10 +12,10 @@ import pyarrow.types as pt
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.slice_file import DuplicateKeys, SlicePlan, write_file
 from airflow_provider_odf.errors import InternalError, InvalidQuery, StorageError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import NewSlice, from_json, to_json
+from airflow_provider_odf.records.slice_file import DuplicateKeys, SlicePlan, write_file
 
 _ERRORS: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (InvalidQuery, InternalError, DuplicateKeys, StorageError)

@@ -20,14 +20,14 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.column_layout import Columns, Layout
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.slice_file import count_changes, row_groups
 from airflow_provider_odf.engine.spark_errors import storage_failure
 from airflow_provider_odf.merge_strategies import State
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records.slice_file import count_changes, row_groups
 
 MAX_SLICES = 16
 """Number of slices after a cache from which the cache is rewritten."""

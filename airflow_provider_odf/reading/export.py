@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from airflow_provider_odf.chain import json_rows
 from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.records import json_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import json_rows
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
+from airflow_provider_odf.records import json_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import json_rows
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES, PRESENT
 from airflow_provider_odf.reading.difference import MOST, DifferenceScan
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
+from airflow_provider_odf.records import json_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,13 +18,11 @@ ENGINE_MODULES = (
         "errors.py",
         "fsync.py",
         "instant.py",
-        "leaf_bytes.py",
-        "logical_hash.py",
         "merge_strategies.py",
     ),
     *("multiformats.py", "read_steps.py", "run_functions.py", "time_limits.py", "wording.py"),
 )
-ENGINE_PACKAGES = ("datafusion", "engine", "protocol")
+ENGINE_PACKAGES = ("datafusion", "engine", "protocol", "records")
 """Code of an engine."""
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)

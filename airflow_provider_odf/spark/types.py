@@ -6,8 +6,8 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from airflow_provider_odf.engine.schema import readable
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.records.schema import readable
 
 
 def spark_schema(name: object, schema: pa.Schema | None) -> StructType:

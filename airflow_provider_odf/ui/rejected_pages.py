@@ -17,7 +17,6 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_odf.author import Author
-from airflow_provider_odf.chain import json_rows
 from airflow_provider_odf.chain.replay import blocks_after, extend, replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
@@ -28,6 +27,7 @@ from airflow_provider_odf.cycle.rejected import Rejection
 from airflow_provider_odf.cycle.rejected_rows import rejected_rows
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
 from airflow_provider_odf.reading.scan import HistoryScan
+from airflow_provider_odf.records import json_rows
 from airflow_provider_odf.ui.airflow_api import Run, newest_runs, start_run
 from airflow_provider_odf.ui.forms import ReasonOf, TokenOf
 from airflow_provider_odf.ui.subject import HashOf, Subject, SubjectOf

@@ -17,9 +17,9 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.records.logical_hash import logical_hash
 
 from .golden_datasets import DATASETS
 

@@ -123,7 +123,7 @@ def polled(spark: SparkSession, tmp_path: Path) -> Callable[..., Polled]:
 @pytest.fixture(params=["small", pytest.param("large", marks=pytest.mark.long)])
 def form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both forms of a merge, on the same few rows."""
-    from airflow_provider_odf.engine import files
+    from airflow_provider_odf.records import files
 
     if request.param == "large":
         monkeypatch.setattr(files, "SMALL", -1)

@@ -181,7 +181,7 @@ def test_each_of_many_small_inputs_is_queried_by_itself(polled: Callable[..., An
 
 
 def test_a_large_input_is_queried_by_workers(polled: Callable[..., Any], monkeypatch: Any, tmp_path: Path) -> None:
-    monkeypatch.setattr("airflow_provider_odf.engine.files.SMALL", 0)
+    monkeypatch.setattr("airflow_provider_odf.records.files.SMALL", 0)
     rows = [{"id": n, "at": n} for n in range(100)]
     sql = "select id, cast(at as bigint) as ms from input where id >= 98"
     dataset = polled("id BIGINT; at TIMESTAMP", "Append", preprocess=transform(sql))

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.records import files
 
 from .cities import CITIES, SEATTLE, VANCOUVER
 

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.transform import float_order
 from airflow_provider_odf.protocol import MergeStrategy
+from airflow_provider_odf.records import files
 from tests.engine.conftest import Polled, Row
 from tests.engine.derived import Derived
 

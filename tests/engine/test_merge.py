@@ -12,10 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import SparkRuntimeException
 
-from airflow_provider_odf.engine import files, merge_target, schema
+from airflow_provider_odf.engine import merge_target
 from airflow_provider_odf.errors import InvalidQuery, StorageError
-from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.protocol import Check, Contract, DatasetVocabulary
+from airflow_provider_odf.records import files, schema
+from airflow_provider_odf.records.logical_hash import logical_hash
 
 from .cities import CITIES, KYIV, SEATTLE, VANCOUVER, city_row, sql
 

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import schema, state
+from airflow_provider_odf.engine import state
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.protocol import Check, Contract, SqlQueryStep, Transform
+from airflow_provider_odf.records import schema
+from airflow_provider_odf.records.logical_hash import logical_hash
 
 pytestmark = pytest.mark.spark
 

@@ -11,14 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import slice_file, slices
-from airflow_provider_odf.engine.column_layout import OP, POSITION
-from airflow_provider_odf.engine.schema import MILLISECONDS
-from airflow_provider_odf.engine.slice_file import SlicePlan, write_file
+from airflow_provider_odf.engine import slices
+from airflow_provider_odf.engine.column_layout import POSITION
 from airflow_provider_odf.errors import InvalidQuery, StorageError
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.logical_hash import logical_hash
 from airflow_provider_odf.protocol import NewSlice
+from airflow_provider_odf.records import slice_file
+from airflow_provider_odf.records.logical_hash import logical_hash
+from airflow_provider_odf.records.schema import MILLISECONDS, OP
+from airflow_provider_odf.records.slice_file import SlicePlan, write_file
 
 SCHEMA = pa.schema(
     [

@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine import files, state
+from airflow_provider_odf.engine import state
 from airflow_provider_odf.protocol import HistorySlice, OffsetInterval
+from airflow_provider_odf.records import files
 
 pytestmark = pytest.mark.spark
 

@@ -60,7 +60,7 @@ def test_rows_are_those_of_the_package(spark: SparkSession, tmp_path: Path, read
 def test_so_are_those_of_queries_that_workers_run(
     spark: SparkSession, tmp_path: Path, readings: Polled, people: Polled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from airflow_provider_odf.engine import files
+    from airflow_provider_odf.records import files
 
     monkeypatch.setattr(files, "SMALL", -1)
     (new, list_), *_ = _STEPS

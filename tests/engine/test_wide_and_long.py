@@ -6,10 +6,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from airflow_provider_odf.engine import slice_file
 from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.read import csv
 from airflow_provider_odf.engine.strategies import new_rows
+from airflow_provider_odf.records import slice_file
 
 
 class _Counted:

@@ -11,11 +11,8 @@ import pyarrow as pa
 import pyarrow.types as pt
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import Layout, layout_of
 from airflow_provider_odf.engine.columnar import texts
-from airflow_provider_odf.engine.columnar.threads import map_ahead
 from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.engine.read.csv import open_csv
@@ -23,6 +20,9 @@ from airflow_provider_odf.engine.read.open_file import OpenFile
 from airflow_provider_odf.engine.read.scalar import Formats
 from airflow_provider_odf.engine.read.source import Chunk, Malformed
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records import schema as schemas
+from airflow_provider_odf.records.threads import map_ahead
 
 _TEXT = 2
 """Ratio of a file's bytes to those of its rows in memory above which there is no point in reading it."""

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine.column_layout import Layout, layout_of
 from airflow_provider_odf.engine.columnar import parquet_rows
 from airflow_provider_odf.engine.read import parquet
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records import schema as schemas
 
 _TYPES: Mapping[pa.DataType, T.DataType] = {
     pa.bool_(): T.BooleanType(),

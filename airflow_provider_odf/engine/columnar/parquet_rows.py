@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
-from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine.columnar.threads import map_ahead
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records.threads import map_ahead
 
 # Before this day, Spark may shift dates and times of old writers to another calendar.
 _FIRST, _LAST = dt.date(1900, 1, 1), dt.date(9999, 12, 31)

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from airflow_provider_odf.engine import files
-from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine.column_layout import OP, Layout
-from airflow_provider_odf.engine.columnar import keys
-from airflow_provider_odf.engine.columnar.threads import map_ahead
-from airflow_provider_odf.engine.slice_file import row_groups
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.merge_strategies import APPEND, PRESENT
+from airflow_provider_odf.records import files, keys
+from airflow_provider_odf.records import schema as schemas
+from airflow_provider_odf.records.schema import OP
+from airflow_provider_odf.records.slice_file import row_groups
+from airflow_provider_odf.records.threads import map_ahead
 
 _SOURCE, _OFFSET, _ROW = "odf:source", "odf:offset", "odf:row"
 

@@ -13,12 +13,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
-from airflow_provider_odf.engine.schema import decode, quoted
+from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.protocol import (
     Contract,
     ContractReport,
@@ -28,6 +27,8 @@ from airflow_provider_odf.protocol import (
     HistorySlice,
     MergeStrategy,
 )
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records.schema import decode
 
 
 def execute(spark: SparkSession, request: ContractTestRequest, progress: Callable[[str], None]) -> ContractTestSuccess:

@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.column_rules import RESERVED
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.contract import json_types, parquet_files, text_files
 from airflow_provider_odf.engine.contract.fields import find
 from airflow_provider_odf.engine.contract.json_types import Shapes
@@ -39,6 +38,7 @@ from airflow_provider_odf.protocol import (
     SourceTestRequest,
     SourceTestSuccess,
 )
+from airflow_provider_odf.records import files
 
 _MALFORMED = "odf:malformed"
 

@@ -16,7 +16,6 @@ from itertools import islice
 import pyarrow as pa
 import pyarrow.csv
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.read import convert, csv_records, raw, source
 from airflow_provider_odf.engine.read.csv_records import CsvFormat, Record, records
 from airflow_provider_odf.engine.read.open_file import OpenFile
@@ -24,6 +23,7 @@ from airflow_provider_odf.engine.read.source import Chunk, Malformed, excerpt, i
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
 from airflow_provider_odf.read_steps import NOT_IN_CSV_FORMAT
+from airflow_provider_odf.records import files
 from airflow_provider_odf.wording import counted
 
 QUICK_FROM = 256 << 10

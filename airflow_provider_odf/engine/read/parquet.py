@@ -17,7 +17,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.read import convert, source
 from airflow_provider_odf.engine.read.open_file import Read
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
@@ -26,6 +25,7 @@ from airflow_provider_odf.engine.read.source import ignored_columns
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
+from airflow_provider_odf.records import files
 
 _MICROS = 1000
 _MOST_DIGITS = 38

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.engine.read import convert, raw, source
 from airflow_provider_odf.engine.read.csv import open_csv
 from airflow_provider_odf.engine.read.geo import open_geojson, open_ndgeojson, open_shapefile
@@ -22,6 +21,7 @@ from airflow_provider_odf.engine.read.parquet import ParquetFile
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
 from airflow_provider_odf.read_steps import Types
+from airflow_provider_odf.records import files
 
 
 class Source(Protocol):

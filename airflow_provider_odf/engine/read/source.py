@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from airflow_provider_odf.engine import files
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
 from airflow_provider_odf.read_steps import Types
+from airflow_provider_odf.records import files
 from airflow_provider_odf.wording import listed
 
 CHUNK_BYTES = 16 << 20

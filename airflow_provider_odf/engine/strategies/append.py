@@ -8,7 +8,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import POSITION, Layout
-from airflow_provider_odf.engine.columnar import runs
 from airflow_provider_odf.engine.columnar.state import with_operation
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slices import fill_event_time
@@ -17,6 +16,7 @@ from airflow_provider_odf.engine.strategies.spark_difference import names, opera
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import APPEND
+from airflow_provider_odf.records import sorted_runs
 
 
 def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
@@ -27,7 +27,7 @@ def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[
 def from_disk(parts: Iterator[pa.Table], event_time: Instant, layout: Layout, directory: str) -> Iterator[pa.Table]:
     """Yield rows that do not fit in memory as +A; sorted runs of them are in a directory."""
     tables = (fill_event_time(complete(part, layout), layout.schema, event_time) for part in parts)
-    for rows in runs.in_order(tables, layout.event_time, directory, PIECE):
+    for rows in sorted_runs.in_order(tables, layout.event_time, directory, PIECE):
         yield with_operation(rows, APPEND)
 
 

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.column_layout import CHANGE, OP, ORDINAL, POSITION, Layout
-from airflow_provider_odf.engine.row_numbers import row_numbers
+from airflow_provider_odf.engine.column_layout import CHANGE, ORDINAL, POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.strategies.new_rows import complete
 from airflow_provider_odf.engine.strategies.spark_difference import names
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.merge_strategies import CORRECT_FROM, CORRECT_TO, Order
+from airflow_provider_odf.records.row_numbers import row_numbers
+from airflow_provider_odf.records.schema import OP
 
 
 def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:

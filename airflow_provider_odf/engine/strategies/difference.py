@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.columnar import keys
 from airflow_provider_odf.engine.columnar.state import Group, State, with_operation
-from airflow_provider_odf.engine.columnar.threads import map_ahead
 from airflow_provider_odf.engine.strategies.new_rows import PIECE, OrderedRows, present
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT, Order
+from airflow_provider_odf.records import keys
+from airflow_provider_odf.records.threads import map_ahead
 
 
 def changes(new: OrderedRows, state: State | None, *, keeps_missing: bool) -> Iterator[pa.Table]:

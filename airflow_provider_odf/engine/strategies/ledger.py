@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.columnar import keys
 from airflow_provider_odf.engine.duplicates import collapse_table
-from airflow_provider_odf.engine.row_numbers import row_numbers
 from airflow_provider_odf.engine.strategies.append import in_spark as add_in_spark
 from airflow_provider_odf.engine.strategies.new_rows import by_event_time, check_keys
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
+from airflow_provider_odf.records import keys
+from airflow_provider_odf.records.row_numbers import row_numbers
 
 
 def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:

@@ -9,15 +9,16 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_odf.engine.column_layout import OP, Layout
-from airflow_provider_odf.engine.columnar import keys
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.columnar.state import with_operation
-from airflow_provider_odf.engine.columnar.threads import map_ahead
 from airflow_provider_odf.engine.duplicates import collapse_table
-from airflow_provider_odf.engine.slice_file import refuse_nulls
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies.strategy import Input
 from airflow_provider_odf.merge_strategies import APPEND, RETRACT
+from airflow_provider_odf.records import keys
+from airflow_provider_odf.records.schema import OP
+from airflow_provider_odf.records.slice_file import refuse_nulls
+from airflow_provider_odf.records.threads import map_ahead
 
 PIECE = 131_072
 """Most new rows that are copied at once."""

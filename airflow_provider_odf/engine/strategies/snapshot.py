@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.column_layout import COPY, Layout
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.strategies.difference import changes
 from airflow_provider_odf.engine.strategies.new_rows import check_keys, distinct_by_key
 from airflow_provider_odf.engine.strategies.spark_difference import IS_RETRACTED, difference, names
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
+from airflow_provider_odf.records.schema import COPY
 
 
 def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine.column_layout import COPY, OP, Layout
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
+from airflow_provider_odf.records.schema import COPY, OP
 
 IS_RETRACTED = "odf:retract"
 """Column of new rows that retract their key."""

@@ -10,15 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.column_layout import OP, ORDINAL, POSITION, Layout
-from airflow_provider_odf.engine.columnar import keys
-from airflow_provider_odf.engine.row_numbers import row_numbers
+from airflow_provider_odf.engine.column_layout import ORDINAL, POSITION, Layout
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.strategies.difference import changes
 from airflow_provider_odf.engine.strategies.new_rows import by_key, check_keys
 from airflow_provider_odf.engine.strategies.spark_difference import IS_RETRACTED, difference, names
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.merge_strategies import RETRACT
+from airflow_provider_odf.records import keys
+from airflow_provider_odf.records.row_numbers import row_numbers
+from airflow_provider_odf.records.schema import OP
 
 
 def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:

@@ -6,11 +6,11 @@ from collections.abc import Collection
 
 from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.column_layout import OP
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform.inputs import COUNT
 from airflow_provider_odf.engine.transform.layout import Result
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
+from airflow_provider_odf.records.schema import OP
 
 ORDER = ("odf:order", "odf:pair", "odf:side")
 """Columns that sort the records of a slice: event time, then all columns; a correction has its new row's place."""

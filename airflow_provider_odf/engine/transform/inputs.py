@@ -12,13 +12,14 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from airflow_provider_odf.engine import files, spark_internals
-from airflow_provider_odf.engine import schema as schemas
+from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform.plan_tree import MARK
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT, OperationColumn
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeStrategy, TransformRequestInput
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records import schema as schemas
 
 COUNT = "odf:count"
 """Column of `History.counted`."""

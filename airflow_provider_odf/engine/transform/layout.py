@@ -11,14 +11,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf import column_rules
-from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.column_layout import find, operation_code, value_sql, with_spelling
-from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.schema import evolve, quoted, slice_schema, top_type, type_name
 from airflow_provider_odf.engine.sql import ddl
 from airflow_provider_odf.engine.transform.collations import is_collated
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import DatasetVocabulary, TransformRequest
+from airflow_provider_odf.records import schema as schemas
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,9 @@ def result(frame: DataFrame, request: TransformRequest) -> Result:
             "another column in SetVocab.eventTimeColumn"
         )
     data = with_spelling([f for f in fields if f not in (event, op)], stored)
-    schema = schemas.slice_schema(
-        vocab, schemas.top_type(event.dataType, event.name), [f for _, f in data], frozenset()
-    )
+    schema = slice_schema(vocab, top_type(event.dataType, event.name), [f for _, f in data], frozenset())
     if stored is not None:
-        schema = schemas.evolve(stored, schema)
+        schema = evolve(stored, schema)
     names = {f.name: name for name, f in data} | {schema.names[3]: event.name}
     types = {f.name: f.dataType for _, f in data} | {schema.names[3]: event.dataType}
     absent = T.NullType()
@@ -82,7 +80,7 @@ def result(frame: DataFrame, request: TransformRequest) -> Result:
 
 def _value(name: str | None, kind: T.DataType, stored: pa.DataType) -> str:
     if name is None:
-        return f"CAST(NULL AS {schemas.type_name(stored)})"
+        return f"CAST(NULL AS {type_name(stored)})"
     # Slices have texts without a collation, which Spark does not compare with those of one.
     if is_collated(kind.simpleString()):
         return f"CAST({quoted(name)} AS {ddl(_plain(kind))})"

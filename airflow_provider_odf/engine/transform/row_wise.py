@@ -11,11 +11,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import spark_internals
-from airflow_provider_odf.engine.column_layout import OP
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform.layout import Result
 from airflow_provider_odf.engine.transform.plan_tree import MARK
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
+from airflow_provider_odf.records.schema import OP
 
 RECORD = "odf:record"
 """Hidden column: number of the input, offset and operation of the record that a row comes from."""

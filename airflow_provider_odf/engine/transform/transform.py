@@ -10,12 +10,9 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
-from airflow_provider_odf.engine import files, slices
-from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine.column_layout import OP
+from airflow_provider_odf.engine import slices
 from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.slice_file import SlicePlan
 from airflow_provider_odf.engine.transform import difference, increments, keyed, row_wise, taken_back
 from airflow_provider_odf.engine.transform.bound import Bound
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
@@ -33,6 +30,10 @@ from airflow_provider_odf.protocol import (
     TransformRequest,
     TransformSuccess,
 )
+from airflow_provider_odf.records import files
+from airflow_provider_odf.records import schema as schemas
+from airflow_provider_odf.records.schema import OP
+from airflow_provider_odf.records.slice_file import SlicePlan
 from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]

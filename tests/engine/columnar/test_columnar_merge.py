@@ -15,12 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import SparkRuntimeException
 
-from airflow_provider_odf.engine import files, large_merge, merge
+from airflow_provider_odf.engine import large_merge, merge
 from airflow_provider_odf.engine import state as states
-from airflow_provider_odf.engine.columnar import csv_input, inputs, runs
+from airflow_provider_odf.engine.columnar import csv_input, inputs
 from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.engine.strategies import append, difference, new_rows
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.records import files, sorted_runs
 
 pytestmark = pytest.mark.spark
 
@@ -112,8 +113,8 @@ def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytes
         kind = "Append"
         monkeypatch.setattr(csv_input, "_TEXT", 0)
         monkeypatch.setattr(source, "CHUNK_BYTES", 400)
-        monkeypatch.setattr(runs, "RUN_BYTES", 600)
-        monkeypatch.setattr(runs, "BATCH", 2)
+        monkeypatch.setattr(sorted_runs, "RUN_BYTES", 600)
+        monkeypatch.setattr(sorted_runs, "BATCH", 2)
         monkeypatch.setattr(append, "PIECE", 11)
     monkeypatch.setattr(states, "MAX_SLICES", 2)
     monkeypatch.setattr(new_rows, "PIECE", 7)

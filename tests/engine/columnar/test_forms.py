@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import SparkRuntimeException
 
-from airflow_provider_odf.engine import files, merge
+from airflow_provider_odf.engine import merge
 from airflow_provider_odf.engine.columnar import inputs, texts
 from airflow_provider_odf.engine.read.scalar import Formats, is_in_range, scalar
+from airflow_provider_odf.records import files
 from tests.engine.columnar.test_texts import KINDS, corpus
 from tests.engine.columnar.value_texts import value_texts
 

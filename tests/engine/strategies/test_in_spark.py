@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.column_layout import COPY, OP, POSITION, Layout
+from airflow_provider_odf.engine.column_layout import POSITION, Layout
 from airflow_provider_odf.engine.merge_target import SMALL_SETTINGS
 from airflow_provider_odf.engine.strategies import STRATEGIES, snapshot
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, State
+from airflow_provider_odf.records.schema import COPY, OP
 
 pytestmark = pytest.mark.spark
 

@@ -130,7 +130,7 @@ def test_rows_that_are_the_same_count_once(polled) -> None:
 def test_a_long_history_is_asked_only_for_the_keys_that_come(polled, monkeypatch) -> None:
     dataset = polled("id INT; v INT", "Ledger", "id")
     dataset.poll([{"id": i, "v": i} for i in range(100)])
-    monkeypatch.setattr("airflow_provider_odf.engine.files.SMALL", 1000)
+    monkeypatch.setattr("airflow_provider_odf.records.files.SMALL", 1000)
     dataset.poll([{"id": 5, "v": 0}, {"id": 100, "v": 1}], [{"id": 100, "v": 2}, {"id": 101, "v": 3}])
     assert dataset.records("id", "v", last=2) == [("+A", 100, 1), ("+A", 101, 3)]
 
@@ -138,7 +138,7 @@ def test_a_long_history_is_asked_only_for_the_keys_that_come(polled, monkeypatch
 def test_a_large_state_is_replaced_by_small_snapshots(polled, monkeypatch) -> None:
     dataset = polled("id INT; v INT", "Snapshot", "id")
     dataset.poll([{"id": i, "v": i} for i in range(3)])
-    monkeypatch.setattr("airflow_provider_odf.engine.files.SMALL", 1000)
+    monkeypatch.setattr("airflow_provider_odf.records.files.SMALL", 1000)
     dataset.poll([{"id": 1, "v": 0}], [{"id": 1, "v": 0}, {"id": 7, "v": 1}])
     assert dataset.records("id", "v", last=5) == [("-R", 0, 0), ("-C", 1, 1), ("+C", 1, 0), ("-R", 2, 2), ("+A", 7, 1)]
 

@@ -20,17 +20,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from airflow_provider_odf.closed_files import make_folders
-from airflow_provider_odf.engine import schema as schemas
-from airflow_provider_odf.engine.column_layout import COPY, OP
-from airflow_provider_odf.engine.hashed_file import HashedFile
-from airflow_provider_odf.engine.stage import Stage
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.logical_hash import LogicalHasher
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, OPERATIONS_TEXT, PRESENT, RETRACT
 from airflow_provider_odf.protocol import Changes, NewSlice, OffsetInterval
+from airflow_provider_odf.records import schema as schemas
+from airflow_provider_odf.records.hashed_file import HashedFile
+from airflow_provider_odf.records.logical_hash import LogicalHasher
+from airflow_provider_odf.records.schema import COPY, OP
+from airflow_provider_odf.records.stage import Stage
 from airflow_provider_odf.wording import counted
 
 ROW_GROUP = 131_072

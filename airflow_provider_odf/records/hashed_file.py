@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from airflow_provider_odf import closed_files, multiformats
-from airflow_provider_odf.engine.stage import Stage
+from airflow_provider_odf.records.stage import Stage
 
 _BLOCK = 1 << 20
 """Bytes that are hashed and written in one call."""

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from airflow_provider_odf.errors import TypeUnsupported
-from airflow_provider_odf.leaf_bytes import Array, is_binary, is_list, is_text, leaves, stream
+from airflow_provider_odf.records.leaf_bytes import Array, is_binary, is_list, is_text, leaves, stream
 
 if TYPE_CHECKING:
     from hashlib import _Hash

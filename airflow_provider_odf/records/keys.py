@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from airflow_provider_odf.engine.row_numbers import row_numbers
+from airflow_provider_odf.records.row_numbers import row_numbers
 
 
 def are_ascending(table: pa.Table, names: Sequence[str]) -> bool:

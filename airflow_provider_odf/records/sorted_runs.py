@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_odf.engine.columnar.threads import map_ahead
+from airflow_provider_odf.records.threads import map_ahead
 
 RUN_BYTES = 48 << 20
 """Bytes of a run, which is sorted in memory."""

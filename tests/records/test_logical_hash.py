@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_provider_odf.errors import TypeUnsupported
-from airflow_provider_odf.logical_hash import BATCH, LogicalHasher, logical_hash
+from airflow_provider_odf.records.logical_hash import BATCH, LogicalHasher, logical_hash
 
 from . import golden_hashes
 
@@ -173,7 +173,7 @@ def test_values_one_by_one(column: tuple[pa.DataType, list[object]], skip: int) 
     """Slices, nulls and nested lists against the plain definition; the type's bytes are taken as they are."""
     kind, values = column
     table = pa.table({"v": pa.array(values, kind)}).slice(skip)
-    from airflow_provider_odf.logical_hash import _type_bytes
+    from airflow_provider_odf.records.logical_hash import _type_bytes
 
     digest = hashlib.sha3_256(_type_bytes(kind, "v") + _items(values[skip:], kind)).digest()
     head = bytes.fromhex("0100000000000000") + b"v" + bytes(8)

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.chain import json_rows
+from airflow_provider_odf.records import json_rows
 
 
 @pytest.mark.parametrize(
