@@ -9,7 +9,7 @@ from pathlib import Path
 from airflow_provider_odf.contract import load as contracts
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest.files import SETTINGS_FILE
-from airflow_provider_odf.manifest.folder import read_settings
+from airflow_provider_odf.manifest.folder_settings import read_settings
 from airflow_provider_odf.manifest.load import load
 from docs.pages import ROOT, Block, blocks
 

@@ -17,7 +17,7 @@ from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.evolution.apply import Report, apply, ignore
 from airflow_provider_odf.evolution.inputs import linked
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.folder import settings_for
+from airflow_provider_odf.manifest.folder_settings import settings_for
 from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:

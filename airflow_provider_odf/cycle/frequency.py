@@ -15,7 +15,7 @@ from airflow_provider_odf.contract import service_levels
 from airflow_provider_odf.contract.service_levels import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.folder import settings_for
+from airflow_provider_odf.manifest.folder_settings import settings_for
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from airflow_provider_odf.cycle.cycle import limits_of
 from airflow_provider_odf.cycle.sources import source_state
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.folder import settings_files
+from airflow_provider_odf.manifest.folder_settings import settings_files
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset

@@ -26,7 +26,7 @@ from airflow_provider_odf.dag.manifests import dag_id, load_folder, problems_by_
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.manifest.files import is_beside_manifests
-from airflow_provider_odf.manifest.folder import settings_for
+from airflow_provider_odf.manifest.folder_settings import settings_for
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.model import AddPushSource, SetPollingSource, SetTransform
 

@@ -12,7 +12,8 @@ from airflow.sdk import Asset, AssetAny
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.evolution import evaluations
 from airflow_provider_odf.hooks.odf import ASSET_GROUP, OdfHook
-from airflow_provider_odf.manifest import declared_names, graph_rules, model
+from airflow_provider_odf.manifest import graph, model
+from airflow_provider_odf.manifest.files import declared_names
 from airflow_provider_odf.manifest.graph import Graph
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetRef, DatasetUri, parse_ref
 
@@ -92,7 +93,7 @@ class Declared:
         cls, manifests: Iterable[Manifest], invalid_files: Iterable[Path] = (), *, is_whole: bool = True
     ) -> Declared:
         """Return the datasets of manifests and of files with problems."""
-        names = (name for file in invalid_files for name in declared_names.names(file))
+        names = (name for file in invalid_files for name in declared_names(file))
         return cls(Graph.of(manifests), frozenset(name.lower() for name in names), is_whole)
 
     def find(self, ref: DatasetRef) -> str | None:
@@ -119,7 +120,7 @@ def unknown(manifest: Manifest, declared: Declared, store: StoreNames) -> Iterat
         return is_declared or store.find(parsed) is not None
 
     if declared.is_whole:
-        yield from graph_rules.unknown_inputs_of(manifest.snapshot.alias, declared.graph, is_known)
+        yield from graph.unknown_inputs_of(manifest.snapshot.alias, declared.graph, is_known)
 
 
 def _uri(ref: DatasetRef, declared: Declared, store: StoreNames) -> str | None:

@@ -8,8 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from airflow_provider_odf.errors import Problem
-from airflow_provider_odf.manifest import declared_names
-from airflow_provider_odf.manifest.files import discover
+from airflow_provider_odf.manifest.files import declared_names, discover, may_declare
 from airflow_provider_odf.manifest.folder_settings import LONGEST_NAME
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Loaded
@@ -27,7 +26,7 @@ def load_folder(folder: Path, only: str | None = None) -> Loaded:
     :param only: a dag_id. Only files that may declare this dataset are parsed, duplicates included: Airflow builds one
         DAG per task that way.
     """
-    files = [file for file in discover(folder) if declared_names.may_declare(file, only)] if only is not None else []
+    files = [file for file in discover(folder) if may_declare(file, only)] if only is not None else []
     # Inputs of derivatives are compared with the store of each DAG, see `inputs.unknown`.
     return without_forbidden_steps(load(files or [folder], known=lambda ref: True))
 
@@ -42,7 +41,7 @@ def problems_by_dag(
     by_dag: dict[str, list[Problem]] = {}
     for name, group in groupby(sorted(problems), key=lambda problem: problem.place.file):
         file, of_file = Path(name), list(group)
-        ids = [dag_id(name) for name in declared_names.names(file) if dag_id(name) not in built]
+        ids = [dag_id(name) for name in declared_names(file) if dag_id(name) not in built]
         if not ids and with_files:
             ids = [re.sub(r"[^A-Za-z0-9.-]", "_", f"{file.stem}.invalid")]
         for id_ in ids:

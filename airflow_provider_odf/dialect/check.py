@@ -27,7 +27,6 @@ from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.manifest import model as e
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.names import DatasetAlias, parse_ref
-from airflow_provider_odf.manifest.place_in_text import query_place
 from airflow_provider_odf.protocol import Column, DatasetVocabulary, SqlQueryStep
 from airflow_provider_odf.run_functions import ONLY_IN_PLANS, RUN_FUNCTIONS
 
@@ -72,7 +71,7 @@ def unchecked(manifests: Iterable[Manifest]) -> list[Problem]:
     """Return a warning for each query of Spark that only Spark can check."""
     message = "only Spark can check this query: it has syntax that the validation does not know"
     return sorted(
-        Problem(query_place(manifest, path, sql, number, 1, 1), message)
+        Problem(manifest.query_place(path, sql, number, 1, 1), message)
         for manifest in manifests
         for path, _, sql in _queries(manifest)
         if sql.engine == "spark"
@@ -99,7 +98,7 @@ def _refusals(manifest: Manifest, path: _Path, sql: TransformSql, run: Callable[
 
 
 def _problem(manifest: Manifest, path: _Path, sql: TransformSql, refusal: QueryProblem) -> Problem:
-    place = query_place(manifest, path, sql, refusal.number, refusal.line, refusal.column)
+    place = manifest.query_place(path, sql, refusal.number, refusal.line, refusal.column)
     return Problem(place, refusal.message, refusal.advice)
 
 
@@ -142,7 +141,7 @@ def _column_problems(
     merge = ddl.merge_strategy(source.merge)
     for problem in column_rules.check(types, vocabulary, merge, "the output of preprocess"):
         if problem.part == "columns":
-            place = query_place(manifest, path, sql, len(sql.queries or ()), 0, 0)
+            place = manifest.query_place(path, sql, len(sql.queries or ()), 0, 0)
         elif problem.part == "merge":
             place = manifest.place("metadata", path[0], "merge")
         else:

@@ -20,7 +20,7 @@ from airflow_provider_odf.dialect.functions import TEXT, TIME, TIMESTAMP, WHOLE,
 from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.dialect.spark import Value, cast, sql
 from airflow_provider_odf.dialect.types import BIGINT, DATE, DOUBLE, INT, Type, decimal, timestamp
-from airflow_provider_odf.manifest import java_time
+from airflow_provider_odf.manifest import time_format
 from airflow_provider_odf.manifest.time_format import parts
 
 _FLOORED = ("second", "minute", "hour", "day", "month", "quarter", "year")
@@ -142,7 +142,7 @@ def _from_text(type_: Type) -> FunctionRule:
         if not has_format:
             return Value(read_time(text, type_, or_null=True), type_)
         pattern = str(_READ_FORMAT.of(c, 1))
-        return Value(sql(by_format, text, f"^{java_time.regex(pattern)}$", pattern), type_)
+        return Value(sql(by_format, text, f"^{time_format.regex(pattern)}$", pattern), type_)
 
     return rule
 

@@ -21,8 +21,7 @@ from airflow_provider_odf.evolution import circles, columns
 from airflow_provider_odf.evolution.input_state import NOWHERE, InputState, analysis_request
 from airflow_provider_odf.evolution.inputs import input_datasets
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest import ddl, graph_rules, model
-from airflow_provider_odf.manifest.place_in_text import query_place
+from airflow_provider_odf.manifest import ddl, graph, model
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -88,7 +87,7 @@ def analyzed_transform(
     if (names := circles.find(store, alias, state, inputs)) is not None:
         number = next(n for n, i in enumerate(inputs) if str(i.dataset.alias) == names[-2])
         place = manifest.place("metadata", index, "inputs", number, "dataset_ref")
-        raise ManifestInvalid([graph_rules.circle(place, alias, names)])
+        raise ManifestInvalid([graph.circle(place, alias, names)])
     if any(i.state.schema is None for i in inputs):
         return None
     try:
@@ -140,4 +139,4 @@ def _request(state: ChainState | None, manifest: Manifest, source: columns.Sourc
 def _place(manifest: Manifest, path: tuple[int, str], sql: model.TransformSql, named: re.Match[str] | None) -> Place:
     """Return the line of the query that a message of the engine names, else the last query."""
     number, line = (int(named[1]), int(named[2] or 0)) if named else (len(sql.steps), 0)
-    return query_place(manifest, path, sql, number, line, 1)
+    return manifest.query_place(path, sql, number, line, 1)

@@ -11,7 +11,7 @@ from airflow.sdk import BaseHook, Variable
 from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow.sdk.log import mask_secret
 
-from airflow_provider_odf.manifest.folder import settings_for
+from airflow_provider_odf.manifest.folder_settings import settings_for
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,5 +1,5 @@
-"""Names of files in a folder: those that may hold manifests, and those next to manifests (settings, data
-contracts)."""
+"""Files in a folder: those that may hold manifests, the names of the datasets in them, and those next to manifests
+(settings, data contracts)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
+from airflow_provider_odf.manifest.document import Document
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.manifest.yaml_source import scan
 from airflow_provider_odf.wording import nearest
 
 if TYPE_CHECKING:
@@ -21,6 +24,13 @@ IGNORE_FILE = ".airflowignore"
 _YAML = (".yaml", ".yml")
 _CONTRACT = re.compile(r"(?:.*[.-])?datacontract\.ya?ml", re.IGNORECASE)
 _OF_DATASET = re.compile(r"(.+)\.datacontract\.ya?ml")
+_ANY_NAME = re.compile(rb"\bname[\"']?\s*:\s*[\"']?([^\s\"',}]+)")
+_PLAIN_NAME = re.compile(rb"[A-Za-z0-9./-]+")
+_NAME_OF_CONTENT = re.compile(
+    r"^content[ \t]*:[ \t]*(?:#.*)?\n(?:[ \t]*(?:#.*)?\n)*(?=([ \t]+))"  # the indentation of its first line
+    r"(?:(?!---).*\n)*?\1name[ \t]*:[ \t]*[\"']?([^\s\"'#]+)[\"']?[ \t]*(?:#.*)?$",
+    re.MULTILINE,
+)
 
 
 def is_manifest_name(name: str) -> bool:
@@ -97,3 +107,46 @@ def _is_ignored(path: Path, suffix: str, ignores: Sequence[tuple[Path, GitIgnore
         result = spec.check_file(path.relative_to(folder).as_posix() + suffix).include
         verdict = verdict if result is None else result
     return verdict
+
+
+# --- names of datasets in files that may be invalid -----------------------------------------------------------------
+
+
+def declared_names(file: Path) -> list[str]:
+    """Return the names of the datasets that a file declares: by its YAML, or by its lines if that cannot be parsed."""
+    try:
+        text = file.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError:
+        return []
+    documents, _ = scan(text, str(file))
+    names = [*_of_documents(documents), *(match[2] for match in _NAME_OF_CONTENT.finditer(text))]
+    return list({name.lower(): name for name in reversed(names) if _is_name(name)}.values())[::-1]
+
+
+def may_declare(file: Path, name: str) -> bool:
+    """Return whether a file may declare a dataset of a name, ignoring case and with ``.`` for ``/``. The file is read
+    but not parsed."""
+    try:
+        names = _ANY_NAME.findall(file.read_bytes())
+    except OSError:
+        return False
+    key = name.replace("/", ".").lower().encode()
+    return any(text.replace(b"/", b".").lower() == key or not _PLAIN_NAME.fullmatch(text) for text in names)
+
+
+def _of_documents(documents: list[Document]) -> Iterator[str]:
+    for document in documents:
+        try:
+            content = document.value["content"]
+        except (ManifestInvalid, KeyError, TypeError):
+            continue
+        if isinstance(content, dict) and isinstance(content.get("name"), str):
+            yield content["name"]
+
+
+def _is_name(text: str) -> bool:
+    try:
+        DatasetAlias.parse(text)
+    except ValueError:
+        return False
+    return True

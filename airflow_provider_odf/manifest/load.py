@@ -10,11 +10,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
-from airflow_provider_odf.manifest import files, graph_rules, partial_validation, rules
-from airflow_provider_odf.manifest import folder as folders
+from airflow_provider_odf.manifest import files, rules
+from airflow_provider_odf.manifest import folder_settings as folders
 from airflow_provider_odf.manifest.document import Document
-from airflow_provider_odf.manifest.findings import Finding
-from airflow_provider_odf.manifest.graph import AliasOf, Graph, alias_alone
+from airflow_provider_odf.manifest.findings import Finding, build, outline
+from airflow_provider_odf.manifest.graph import AliasOf, Graph, alias_alone, cycles, same_names, unknown_inputs
 from airflow_provider_odf.manifest.manifest import CONTENT, Loaded, Manifest, place
 from airflow_provider_odf.manifest.model import (
     AddPushSource,
@@ -156,7 +156,7 @@ class _Loader:
             snapshot = DatasetSnapshot.model_validate(content, by_alias=True, by_name=False)
         except ValidationError as e:
             problems += problems_of(e, document, CONTENT, DatasetSnapshot)
-            snapshot = partial_validation.build(DatasetSnapshot, content)
+            snapshot = build(DatasetSnapshot, content)
         name = content.get("name") if isinstance(content, dict) else None
         self._names.add(name.lower() if isinstance(name, str) else "")
         findings = list(rules.check(snapshot))
@@ -165,7 +165,7 @@ class _Loader:
         if not problems:
             self.manifests.append(Manifest(_normalized(snapshot), path, document))
             return
-        self._invalid += (Manifest(outline, path, document) for outline in partial_validation.outline(snapshot))
+        self._invalid += (Manifest(valid, path, document) for valid in outline(snapshot))
         raise ManifestInvalid(problems)
 
     def _check_settings(self, path: Path) -> None:
@@ -180,11 +180,11 @@ class _Loader:
     # --- all together ---
 
     def check_together(self, known: Callable[[str], bool], alias_of: AliasOf) -> None:
-        self._refuse(list(graph_rules.same_names([*self.manifests, *self._invalid])))
+        self._refuse(list(same_names([*self.manifests, *self._invalid])))
         graph = Graph.of([*self.manifests, *self._invalid], alias_of)
-        self._refuse(list(graph_rules.cycles(graph)))
+        self._refuse(list(cycles(graph)))
         if "" not in self._names:
-            self.warnings += graph_rules.unknown_inputs(
+            self.warnings += unknown_inputs(
                 graph, lambda ref: ref.lower() in self._names or known(ref), has_store=alias_of is not alias_alone
             )
         for file in self._settings:

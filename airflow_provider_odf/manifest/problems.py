@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -11,12 +11,12 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.errors import Place, Problem
-from airflow_provider_odf.manifest.command_line import listed
 from airflow_provider_odf.manifest.document import Document
-from airflow_provider_odf.manifest.model_keys import keys_at, owners_of
+from airflow_provider_odf.manifest.yaml_source import command_list
 from airflow_provider_odf.wording import nearest, suggestion
 
 Path: TypeAlias = tuple[str | int, ...]
+Model: TypeAlias = type[BaseModel]
 
 _EXPECTED = {
     "string_type": "a string",
@@ -104,13 +104,13 @@ class _Validated:
         if details["type"] == "extra_forbidden":
             message = f"unknown key `{loc[-1]}` in {self._owner(parent)}"
             place = self.place((*parent, str(loc[-1])), of_key=True)
-            return Problem(place, message, self._right_key(loc[-1], keys_at(self.model, loc[:-1])))
+            return Problem(place, message, self._right_key(loc[-1], _keys_at(self.model, loc[:-1])))
         path = locate(self.content, loc)
         return Problem(self.place(path), *_wrong_value(details, self._name(path)))
 
     def _right_key(self, key: object, known: Sequence[str]) -> str:
         """Return the fix for an unknown key that is valid elsewhere."""
-        owners = owners_of(self.model, str(key))
+        owners = _owners_of(self.model, str(key))
         if nearest(key, known, cutoff=0.8) or not 0 < len(owners) <= _MOST_OWNERS:
             return suggestion(key, known)
         return f"it belongs under {' or '.join(owners)}"
@@ -147,7 +147,7 @@ def _fix(kind: str, value: Any, name: str) -> str:
     if kind == "string_type" and name.endswith("of `schema`") and isinstance(value, Mapping) and len(value) == 1:
         return _column(*value.items())
     if kind == "tuple_type" and isinstance(value, str):
-        return f"write {listed(value)}" if name == "`command`" else f"write [{value}]"
+        return f"write {command_list(value)}" if name == "`command`" else f"write [{value}]"
     return ""
 
 
@@ -176,3 +176,53 @@ def _descend(value: Any, path: Path) -> Any:
     for step in path:
         value = value[step]
     return value
+
+
+# --- keys of models -------------------------------------------------------------------------------------------------
+
+
+def _keys_at(model: Model, path: Path) -> list[str]:
+    """Return the keys that the model at the end of a pydantic path has."""
+    current = [model]
+    for step in path:
+        named = [m for m in current if _kind(m) == step]
+        current = named or [m for c in current for m in _models(_annotation(c, step))] or current
+    return [f.alias or name for c in current for name, f in c.model_fields.items()]
+
+
+def _owners_of(model: Model, key: str) -> list[str]:
+    """Return the places below a model where a key is allowed: keys of mappings, or kinds of events."""
+    owners, seen, left = dict[str, None](), set[Model](), [model]
+    while left:
+        current = left.pop(0)
+        for owner, child in _children(current):
+            if any(key == (f.alias or name) for name, f in child.model_fields.items()):
+                owners[owner] = None
+            if child not in seen:
+                seen.add(child)
+                left.append(child)
+    return list(owners)
+
+
+def _children(model: Model) -> Iterator[tuple[str, Model]]:
+    """Yield the models of a model's fields, each with the name of its mapping in messages."""
+    for name, field in model.model_fields.items():
+        key, is_dict = field.alias or name, getattr(field.annotation, "__origin__", None) is dict
+        for child in _models(field.annotation):
+            yield (f"a name in `{key}`" if is_dict else f"`{_kind(child) if key == 'metadata' else key}`"), child
+
+
+def _kind(model: Model) -> Any:
+    field = model.model_fields.get("kind")
+    return field.default if field else None
+
+
+def _annotation(model: Model, step: str | int) -> Any:
+    return next((f.annotation for name, f in model.model_fields.items() if step in (name, f.alias)), None)
+
+
+def _models(annotation: Any) -> Iterator[Model]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in getattr(annotation, "__args__", ()):
+        yield from _models(argument)

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fetch_steps as f
-from airflow_provider_odf.manifest import java_time, path_pattern
+from airflow_provider_odf.manifest import time_format
 from airflow_provider_odf.manifest.findings import Finding, rule, valid
 from airflow_provider_odf.manifest.template import Environment, masked
 from airflow_provider_odf.wording import suggestion
@@ -150,7 +150,7 @@ def _order(order: str | None, source: f.EventTimeSource | None) -> Iterator[Find
 @rule
 def _path_pattern(pattern: str) -> Iterator[Finding]:
     try:
-        if not path_pattern.compiled(pattern).groups:
+        if not time_format.path_pattern(pattern).groups:
             fix = r"put the timestamp into parentheses, as in `(\d{4}-\d\d-\d\d)`"
             yield Finding(("pattern",), "the pattern has no group", fix)
     except ValueError as e:
@@ -160,7 +160,7 @@ def _path_pattern(pattern: str) -> Iterator[Finding]:
 @rule
 def _time_pattern(pattern: str | None) -> Iterator[Finding]:
     try:
-        java_time.check(pattern or java_time.DEFAULT_PATTERN)
+        time_format.check(pattern or time_format.DEFAULT_PATTERN)
     except ValueError as e:
         yield Finding(("timestamp_format",), str(e))
 

@@ -6,8 +6,10 @@ Scalars are those of YAML 1.2: ``yes``, ``NO`` and ``2024-05-02`` are texts. Key
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar
@@ -40,6 +42,13 @@ _FIXES = {
     "found unexpected end of stream": "a quote is not closed",
     "found undefined alias": "an alias `*name` needs an anchor `&name` before it; quote a string that starts with *",
 }
+
+
+_PLAIN_WORD = re.compile(r"\.|-{0,2}(?:\.{0,2}/)?[A-Za-z_/][\w./=+-]*")
+_OTHER_TYPES = ("true", "false", "yes", "no", "on", "off", "null", "y", "n")
+"""Texts that YAML reads as another type."""
+
+_OF_A_SHELL = frozenset("();<>|&")
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -129,6 +138,30 @@ def dump_yaml(value: Any) -> str:
     """Return a value as YAML in block style; keys keep their order, texts of several lines are literal blocks."""
     text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
     return text
+
+
+def command_list(line: str) -> str:
+    """Return a command line, which no shell reads, as a YAML list with one item per word; a command that needs a shell
+    becomes an argument of one.
+
+    >>> command_list("jq -c ."), command_list("tail -n +2 | sort")
+    ('[jq, -c, .]', '[sh, -c, "tail -n +2 | sort"]')
+    """
+    try:
+        lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+        lexer.whitespace_split, lexer.commenters = True, ""
+        words = list(lexer)
+    except ValueError:  # a quote is not closed
+        words = line.split()
+    if any(_OF_A_SHELL.issuperset(word) for word in words if word):
+        words = ["sh", "-c", line]
+    return f"[{', '.join(_command_items(words))}]"
+
+
+def _command_items(words: Iterable[str]) -> Iterable[str]:
+    for word in words:
+        is_plain = _PLAIN_WORD.fullmatch(word) and word.lower() not in _OTHER_TYPES
+        yield word if is_plain else json.dumps(word, ensure_ascii=False)
 
 
 def _compose(text: str) -> Iterator[yaml.Node]:

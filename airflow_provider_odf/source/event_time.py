@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
-from airflow_provider_odf.manifest import java_time, path_pattern
+from airflow_provider_odf.manifest import time_format
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromPath
-from airflow_provider_odf.manifest.path_pattern import Pattern
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
@@ -36,9 +35,9 @@ def of(
 
 
 def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Instant:
-    regex, time_format = _compile(source.pattern), source.timestamp_format or java_time.DEFAULT_PATTERN
+    regex, pattern = _compile(source.pattern), source.timestamp_format or time_format.DEFAULT_PATTERN
     try:
-        java_time.check(time_format)
+        time_format.check(pattern)
     except ValueError as e:
         raise InvalidInput(f"eventTime.timestampFormat: {e}") from None
     match = next((m for path in paths if (m := _search(regex, path)) and m[1]), None)
@@ -49,7 +48,7 @@ def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Insta
             at=("event_time", "pattern"),
         )
     try:
-        return java_time.parse(match[1], time_format)
+        return time_format.parse(match[1], pattern)
     except ValueError as e:
         raise SourceError(
             f"{paths[-1]}: eventTime.pattern {source.pattern} matches, but not an event time: {e}: correct "
@@ -58,7 +57,7 @@ def _from_path(source: EventTimeSourceFromPath, paths: tuple[str, ...]) -> Insta
         ) from None
 
 
-def _search(regex: Pattern, path: str) -> Any:
+def _search(regex: time_format.Pattern, path: str) -> Any:
     """Search with a time limit, since crafted file names can make a pattern backtrack forever."""
     try:
         return regex.search(path, timeout=MAX_SECONDS)
@@ -70,9 +69,9 @@ def _search(regex: Pattern, path: str) -> Any:
         ) from None
 
 
-def _compile(pattern: str) -> Pattern:
+def _compile(pattern: str) -> time_format.Pattern:
     try:
-        regex = path_pattern.compiled(pattern)
+        regex = time_format.path_pattern(pattern)
     except ValueError as e:
         raise InvalidInput(f"eventTime.pattern {pattern} is not a regular expression: {e}") from None
     if not regex.groups:

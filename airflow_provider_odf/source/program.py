@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
-from airflow_provider_odf.manifest.command_line import listed
+from airflow_provider_odf.manifest.yaml_source import command_list
 from airflow_provider_odf.source.progress import megabytes
 from airflow_provider_odf.watchdog import Watchdog
 
@@ -114,7 +114,7 @@ class Program:
         if not self.command or len(self.command[0].split()) < 2:
             return "install it where polls run, or give its full path"
         line = " ".join([self.command[0], *map(shlex.quote, self.command[1:])])
-        return f"write each word as a separate item: {listed(line)}"
+        return f"write each word as a separate item: {command_list(line)}"
 
     def _wait(self, process: subprocess.Popen[bytes], target: Path, timeout: str) -> int:
         seconds: float = getattr(self.options, timeout)

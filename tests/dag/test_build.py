@@ -3,7 +3,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from airflow_provider_odf.dag.build import Defaults, build
-from airflow_provider_odf.manifest.folder import settings_for
+from airflow_provider_odf.manifest.folder_settings import settings_for
 from airflow_provider_odf.manifest.load import load
 
 MANIFEST = """\

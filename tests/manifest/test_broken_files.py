@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_odf.contract.load import load as load_contract
 from airflow_provider_odf.errors import ManifestInvalid, Problem
-from airflow_provider_odf.manifest.folder import read_settings
+from airflow_provider_odf.manifest.folder_settings import read_settings
 from airflow_provider_odf.manifest.load import load
 
 CONTRACT = b"""\

@@ -4,8 +4,7 @@ import shlex
 
 import pytest
 
-from airflow_provider_odf.manifest.command_line import listed
-from airflow_provider_odf.manifest.yaml_source import parse
+from airflow_provider_odf.manifest.yaml_source import command_list, parse
 
 
 @pytest.mark.parametrize(
@@ -22,9 +21,11 @@ from airflow_provider_odf.manifest.yaml_source import parse
     ],
 )
 def test_listed(line: str, expected: str) -> None:
-    assert listed(line) == expected
+    assert command_list(line) == expected
 
 
 @pytest.mark.parametrize("line", ["jq -c . -1 1e5 .5 ~ on", "a: {b} [c] *d &e - -- ' ' é", "-x --a-b /usr/bin/x.y"])
 def test_the_list_is_yaml_of_the_words(line: str) -> None:
-    assert parse(f"kind: {listed(line.replace('&', ''))}", "f")[0].value["kind"] == shlex.split(line.replace("&", ""))
+    assert parse(f"kind: {command_list(line.replace('&', ''))}", "f")[0].value["kind"] == shlex.split(
+        line.replace("&", "")
+    )

@@ -9,8 +9,7 @@ import pytest
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.files import discover, is_manifest_name
-from airflow_provider_odf.manifest.folder import settings_for
-from airflow_provider_odf.manifest.folder_settings import FolderSettings
+from airflow_provider_odf.manifest.folder_settings import FolderSettings, settings_for
 
 
 def tree(folder: Path, *paths: str) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.manifest import java_time
+from airflow_provider_odf.manifest import time_format
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from airflow_provider_odf.manifest import java_time
     ],
 )
 def test_parse(text, pattern, expected):
-    assert str(java_time.parse(text, pattern)) == expected
+    assert str(time_format.parse(text, pattern)) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_parse(text, pattern, expected):
 )
 def test_parse_refuses(text, pattern, message):
     with pytest.raises(ValueError) as e:
-        java_time.parse(text, pattern)
+        time_format.parse(text, pattern)
     assert str(e.value).startswith(message)
 
 
 def test_regex():
-    assert java_time.regex("yyyy/MM/dd'T'HH:mm:ss.SSS") == r"(\d{4})/(\d{2})/(\d{2})T(\d{2}):(\d{2}):(\d{2})\.(\d{3})"
+    assert time_format.regex("yyyy/MM/dd'T'HH:mm:ss.SSS") == r"(\d{4})/(\d{2})/(\d{2})T(\d{2}):(\d{2}):(\d{2})\.(\d{3})"

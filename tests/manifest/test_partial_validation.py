@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.findings import INVALID
+from airflow_provider_odf.manifest.findings import INVALID, build, outline
 from airflow_provider_odf.manifest.load import load
-from airflow_provider_odf.manifest.partial_validation import build, outline
 from airflow_provider_odf.manifest.yaml_source import dump_yaml, parse
 
 HEAD = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_odf.errors import Place
-from airflow_provider_odf.manifest.place_in_text import place_within
+from airflow_provider_odf.manifest.manifest import place_within
 from airflow_provider_odf.manifest.yaml_source import parse
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airflow_provider_odf.manifest import java_time, time_format
+from airflow_provider_odf.manifest import time_format
 from airflow_provider_odf.manifest.time_format import java_pattern
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _spark_text(moment: dt.datetime) -> str:
 
 def test_event_times_are_what_python_reads() -> None:
     for pattern, text, moment in CASES:
-        assert java_time.parse(text, pattern).to_datetime() == moment, (pattern, text)
+        assert time_format.parse(text, pattern).to_datetime() == moment, (pattern, text)
 
 
 def test_every_directive_is_compared() -> None:
