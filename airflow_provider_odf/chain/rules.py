@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_odf.chain import data_rules
 from airflow_provider_odf.chain.data_rules import require
 from airflow_provider_odf.errors import BlockRejected
-from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest import fetch_kinds, model
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
@@ -110,9 +110,8 @@ def _check_kind(state: ChainState, event: model.MetadataEvent) -> None:
 def _check_polling_source(state: ChainState, event: model.SetPollingSource) -> None:
     names = ", ".join(state.push_sources)
     require(not state.push_sources, "polling-source", "the dataset has push sources ({}); disable them first", names)
-    if isinstance(event.fetch, model.FetchStepEthereumLogs):
-        has_node = event.fetch.chain_id is not None or event.fetch.node_url is not None
-        require(has_node, "fetch", "EthereumLogs needs chainId or nodeUrl")
+    lacking = fetch_kinds.lacks(event.fetch)
+    require(not lacking, "fetch", "{}", lacking)
     _check_source(event)
 
 

@@ -10,7 +10,7 @@ from airflow_provider_odf.cycle import media_types
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution.columns import reader_columns
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.source.source_state import carries_over
+from airflow_provider_odf.manifest.fetch_kinds import carries_over
 from airflow_provider_odf.wording import suggestion
 
 if TYPE_CHECKING:

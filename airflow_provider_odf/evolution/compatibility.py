@@ -12,7 +12,7 @@ from airflow_provider_odf.errors import BlockRejected, Problem
 from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.evolution.difference import column_text
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest import ddl, fetch_kinds, model
 from airflow_provider_odf.merge_strategies import can_follow
 from airflow_provider_odf.wording import listed
 
@@ -91,9 +91,10 @@ def _merge(
 
 def _order(before: model.FetchStep | None, after: model.FetchStep, manifest: Manifest, index: int) -> Iterator[Problem]:
     """Yield why files cannot be ingested in a new order."""
-    if not isinstance(before, model.FetchStepFilesGlob) or not isinstance(after, model.FetchStepFilesGlob):
+    order = fetch_kinds.kind_of(after).order
+    if order is None or before is None or before.kind != after.kind:
         return
-    old, new = (fetch.order or "ByName" for fetch in (before, after))
+    old, new = order(before), order(after)
     if old != new:
         message = f"files were ingested in the order {old}; in the order {new} all of them would be ingested again"
         place = manifest.place("metadata", index, "fetch", "order")

@@ -19,7 +19,8 @@ from airflow_provider_odf.lineage.naming import (
     uri,
     web,
 )
-from airflow_provider_odf.manifest import ddl, model, public_source
+from airflow_provider_odf.manifest import ddl, fetch_kinds, model, public_source
+from airflow_provider_odf.manifest.fetch_kinds import Naming
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -31,8 +32,6 @@ log = logging.getLogger(__name__)
 
 _TEMPLATE = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
 _PLACEHOLDER = re.compile(r"\{\}")
-_MQTT_WILDCARDS = re.compile(r"/?[^/]*[+#].*", re.DOTALL)
-"""The levels of a topic from the first wildcard on."""
 
 
 def of_dataset(
@@ -87,21 +86,25 @@ def of_source(
 def _source_names(
     fetch: model.FetchStep, base: str, filled: str | None, secrets: Collection[str], file_authority: str
 ) -> DatasetNames | None:
-    match fetch:
-        case model.FetchStepUrl(url=url) if filled is None and url.lstrip().startswith("${{"):
+    kind = fetch_kinds.kind_of(fetch)
+    if kind.address is None:
+        return None
+    written = kind.address(fetch)
+    match kind.naming:
+        case Naming.URI if filled is None and written.lstrip().startswith("${{"):
             return None
-        case model.FetchStepUrl(url=url):
-            known = filled or uri.folder(_TEMPLATE.sub("{}", url), _PLACEHOLDER)
-            return uri.from_uri(known, base=base, file_authority=file_authority, template=url, secrets=secrets)
-        case model.FetchStepFilesGlob(path=path):
-            return uri.from_glob(filled or path, base=base, file_authority=file_authority)
-        case model.FetchStepContainer(image=image) if filled or not _TEMPLATE.search(image):
-            return web.image(filled or image)
-        case model.FetchStepMqtt(host=host, port=port, topics=topics):
-            names = dict.fromkeys(_MQTT_WILDCARDS.sub("", _TEMPLATE.sub("+", topic.path)) or "/" for topic in topics)
-            return DatasetNames(Identifier(f"mqtt://{host}:{port}", ",".join(names)))
-        case _:
+        case Naming.URI:
+            known = filled or uri.folder(_TEMPLATE.sub("{}", written), _PLACEHOLDER)
+            return uri.from_uri(known, base=base, file_authority=file_authority, template=written, secrets=secrets)
+        case Naming.GLOB:
+            return uri.from_glob(filled or written, base=base, file_authority=file_authority)
+        case Naming.IMAGE if filled is None and _TEMPLATE.search(written):
             return None
+        case Naming.IMAGE:
+            return web.image(filled or written)
+        case Naming.LITERAL:
+            host, _, name = written.partition("://")[2].partition("/")
+            return DatasetNames(Identifier(f"{written.partition('://')[0]}://{host}", name))
 
 
 def _about(state: ChainState) -> About:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from airflow_provider_odf import redaction
-from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest import fetch_kinds, model
 from airflow_provider_odf.manifest import url as urls
 
 _KILO, _THREE_DIGITS = 1000, 99.95
@@ -28,17 +28,7 @@ def secrets(part: model.Model) -> set[str]:
 
 def fetch(step: model.FetchStep) -> str:
     """Return the place that a fetch step reads from."""
-    match step:
-        case model.FetchStepUrl():
-            return urls.public(step.url)
-        case model.FetchStepFilesGlob():
-            return step.path
-        case model.FetchStepContainer():
-            return f"container {step.image}"
-        case model.FetchStepMqtt():
-            return f"mqtt://{step.host}:{step.port} {', '.join(topic.path for topic in step.topics)}"
-        case _:
-            return step.kind
+    return fetch_kinds.kind_of(step).label(step)
 
 
 def steps(source: model.SetPollingSource | model.AddPushSource) -> list[str]:

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_snake
 
 from airflow_provider_odf import column_rules
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest import ddl, ddl_parser, step_rules
+from airflow_provider_odf.manifest import ddl, ddl_parser, fetch_kinds
 from airflow_provider_odf.manifest import model as m
 from airflow_provider_odf.manifest.encoding import python_name
 from airflow_provider_odf.manifest.findings import INVALID, Finding, Findings, NotValid, rule, rule_of, valid
@@ -32,9 +32,14 @@ _KEY = re.compile(r"\bMAP<(\w+)")
 
 
 @rule_of(m.SetPollingSource)
-def _steps(source: m.SetPollingSource) -> Findings:
-    yield from (finding.under("fetch") for finding in step_rules.check_fetch(source.fetch))
-    yield from (finding.under("prepare") for finding in step_rules.check_prepare(source.prepare))
+def _fetch(source: m.SetPollingSource) -> Findings:
+    yield from (finding.under("fetch") for finding in fetch_kinds.check(source.fetch))
+
+
+@rule_of(m.PrepStepPipe)
+def _command(step: m.PrepStepPipe) -> Findings:
+    if not step.command:
+        yield Finding(("command",), "`command` is empty", "write the program and its arguments as separate list items")
 
 
 # --- declared columns -----------------------------------------------------------------------------------------------

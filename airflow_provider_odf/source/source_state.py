@@ -11,13 +11,7 @@ from pathlib import Path
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest.model import (
-    FetchStep,
-    FetchStepContainer,
-    FetchStepFilesGlob,
-    FetchStepUrl,
-    SourceState,
-)
+from airflow_provider_odf.manifest.model import SourceState
 
 ETAG = "odf/etag"
 LAST_MODIFIED = "odf/last-modified"
@@ -61,16 +55,3 @@ def value_of(state: SourceState | None, kind: str) -> str | None:
 def is_same(one: SourceState | None, other: SourceState | None) -> bool:
     """Return whether two states are equal, whatever the names of their sources."""
     return one is not None and other is not None and (one.kind, one.value) == (other.kind, other.value)
-
-
-def carries_over(previous: FetchStep, current: FetchStep) -> bool:
-    """Return whether a state of the previous fetch step is valid for the current one. An ETag belongs to one URL, and a
-    date could hide older data at another. Headers, event time and the pattern of a glob may change."""
-    match previous, current:
-        case FetchStepUrl(), FetchStepUrl():
-            return previous.url == current.url
-        case FetchStepFilesGlob(), FetchStepFilesGlob():
-            return (previous.order or "ByName") == (current.order or "ByName")
-        case FetchStepContainer(), FetchStepContainer():
-            return previous.image.partition(":")[0] == current.image.partition(":")[0]
-    return previous == current
