@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.evolution.changes import Change
-    from airflow_provider_odf.evolution.difference import Difference
+    from airflow_provider_odf.evolution.difference import Change, Difference
     from airflow_provider_odf.evolution.plan import Plan
     from airflow_provider_odf.manifest.manifest import Manifest
 
@@ -114,15 +113,14 @@ class _Planner:
         self, planned: Plan, manifest: Manifest, store: Store, dataset: Dataset | None, state: ChainState | None
     ) -> Plan:
         """Return the plan with a note on how the query of a derivative is evaluated, or with what is wrong with it."""
-        from airflow_provider_odf.evolution import evaluations
-        from airflow_provider_odf.evolution.analysis import analyzed_transform
+        from airflow_provider_odf.evolution.analysis import analyzed_transform, recorded_evaluation
         from airflow_provider_odf.evolution.inputs import has_new_input
         from airflow_provider_odf.manifest import model
 
         event = manifest.snapshot.last(model.SetTransform)
         if event is None:
             return planned
-        found = evaluations.recorded(dataset, event.transform) if dataset is not None else None
+        found = recorded_evaluation(dataset, event.transform) if dataset is not None else None
         if found is None and not has_new_input(event):
             try:
                 found = analyzed_transform(

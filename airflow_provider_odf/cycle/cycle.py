@@ -14,7 +14,7 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.service_levels import PROMISES
 from airflow_provider_odf.cycle.messages import Limits, Progress, silent
 from airflow_provider_odf.errors import ManifestInvalid
-from airflow_provider_odf.evolution.apply import Report, apply, ignore
+from airflow_provider_odf.evolution.apply import Report, apply
 from airflow_provider_odf.evolution.inputs import linked
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder_settings import settings_for
@@ -159,7 +159,7 @@ class Cycle:
         """
         return self.runner.submit(request, self.progress).result()
 
-    def apply_manifest(self, report: Report = ignore) -> ChainState:
+    def apply_manifest(self, report: Report | None = None) -> ChainState:
         """Apply the manifest, if there is one, and return the state of the chain. ``report`` receives the kind of each
         event that is appended to a dataset that exists.
 

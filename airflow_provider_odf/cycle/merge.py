@@ -19,7 +19,7 @@ from airflow_provider_odf.cycle.related import with_related
 from airflow_provider_odf.cycle.shapefiles import Readable, readable
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE, read_step, source_of
 from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidQuery, OdfError
-from airflow_provider_odf.evolution import columns, pending
+from airflow_provider_odf.evolution import apply, columns
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.source import savepoint
@@ -93,7 +93,7 @@ class _Merge:
         inputs = readable(read, files, work, self.cycle.progress, self.cycle.options)
         success = self.submit(source, inputs, work) if files else protocol.MergeSuccess(())
         if not self.publish_source(success):
-            return UpToDate("nothing to merge: the input has no columns", (pending.NOTICE,))
+            return UpToDate("nothing to merge: the input has no columns", (apply.PENDING,))
         slices = self.add_blocks(success)
         head = self.draft.state.head
         if head == self.base.head:

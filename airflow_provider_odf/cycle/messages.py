@@ -16,7 +16,7 @@ from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
-    from airflow_provider_odf.evolution.input_state import InputState
+    from airflow_provider_odf.evolution.inputs import InputState
     from airflow_provider_odf.instant import Instant
 
 Progress: TypeAlias = Callable[[str], None]

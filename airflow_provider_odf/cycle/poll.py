@@ -10,7 +10,7 @@ from airflow_provider_odf.cycle import rejected
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, SourceState, UpToDate
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE, source_state
 from airflow_provider_odf.errors import InvalidInput, SourceError, StillRejected
-from airflow_provider_odf.evolution import pending
+from airflow_provider_odf.evolution import apply
 from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.template import Environment
@@ -53,7 +53,7 @@ def poll(cycle: Cycle) -> Input | UpToDate:
 def _poll(
     cycle: Cycle, manifest: Manifest, state: ChainState, conditions: tuple[str, str | None, Limits]
 ) -> Input | UpToDate:
-    new = [s for s in pending.pending_sources(state, manifest) if isinstance(s, model.SetPollingSource)]
+    new = [s for s in apply.pending_sources(state, manifest) if isinstance(s, model.SetPollingSource)]
     polling = new[0] if new else state.polling_source
     if polling is None:
         return UpToDate("no polling source")
@@ -68,8 +68,8 @@ def _poll(
     else:
         files = polled.after(published)
     if files is None:
-        return UpToDate(notices=(*polled.notices, pending.NOTICE) if new else polled.notices)
-    base = pending.draft(dataset, state, new, not_before(state, cycle.system_time), cycle.manifest_version)
+        return UpToDate(notices=(*polled.notices, apply.PENDING) if new else polled.notices)
+    base = apply.draft_sources(dataset, state, new, not_before(state, cycle.system_time), cycle.manifest_version)
     return Input(
         str(dataset.alias),
         base.head,

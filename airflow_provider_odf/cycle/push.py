@@ -13,7 +13,7 @@ from airflow_provider_odf.cycle.input_seal import seal_input
 from airflow_provider_odf.cycle.messages import Input, SourceState, UpToDate
 from airflow_provider_odf.cycle.pushed_input import Intake, Push
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.evolution import pending
+from airflow_provider_odf.evolution import apply
 from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -38,8 +38,8 @@ def push(cycle: Cycle, data: Push, *, copies: bool = False) -> Input | UpToDate:
     """
     state = cycle.apply_manifest()
     dataset = cycle.store.dataset(cycle.dataset)
-    sources = pending.pending_sources(state, cycle.manifest)
-    intake = Intake(cycle, dataset, pending.with_sources(state, sources), data, copies)
+    sources = apply.pending_sources(state, cycle.manifest)
+    intake = Intake(cycle, dataset, apply.with_sources(state, sources), data, copies)
     try:
         new_input = intake.new_input()
         seal_input(cycle.store, new_input, state.dataset_id)
@@ -58,7 +58,7 @@ def again(cycle: Cycle, new_input: Input) -> Input | UpToDate:
     :raises InvalidInput: its files are gone.
     """
     dataset = cycle.store.dataset(new_input.dataset)
-    sources = pending.draft_sources(dataset, new_input.base, new_input.head) if new_input.head is not None else ()
+    sources = apply.drafted_sources(dataset, new_input.base, new_input.head) if new_input.head is not None else ()
     result = _onto(cycle, dataset, replay(dataset), new_input, sources)
     if isinstance(result, Input) and any(not Path(path).exists() for file in result.files for path in file.paths):
         raise InvalidInput(
@@ -81,7 +81,7 @@ def _onto(
     if pushed_state is not None and (block := _recorded(dataset, state, new_input.source_name, pushed_state)):
         return UpToDate(f"up to date: the same content was already pushed (block {block.sequence_number})")
     time = not_before(state, Instant.parse(new_input.system_time))
-    base = pending.draft(dataset, state, sources, time, cycle.manifest_version)
+    base = apply.draft_sources(dataset, state, sources, time, cycle.manifest_version)
     head = state.head if base.head != state.head else None
     return replace(new_input, base=base.head, head=head, system_time=str(time))
 

@@ -23,8 +23,7 @@ from airflow_provider_odf.errors import (
     NotReplayable,
     NotReproducible,
 )
-from airflow_provider_odf.evolution.input_state import NOWHERE, InputState, watermark_of
-from airflow_provider_odf.evolution.inputs import input_datasets
+from airflow_provider_odf.evolution.inputs import NOWHERE, InputState, input_datasets, watermark_of
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.records import json_rows

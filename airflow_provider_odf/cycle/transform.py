@@ -18,10 +18,9 @@ from airflow_provider_odf.cycle.messages import Candidate, TransformInput, UpToD
 from airflow_provider_odf.cycle.related import with_related
 from airflow_provider_odf.cycle.transform_request import transform_request
 from airflow_provider_odf.errors import CommitConflict, StillRejected
-from airflow_provider_odf.evolution import evaluations
+from airflow_provider_odf.evolution.analysis import keep_evaluation
 from airflow_provider_odf.evolution.apply import not_before
-from airflow_provider_odf.evolution.input_state import NOWHERE, InputState, watermark_of
-from airflow_provider_odf.evolution.inputs import input_datasets
+from airflow_provider_odf.evolution.inputs import NOWHERE, InputState, input_datasets, watermark_of
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import savepoint
 
@@ -149,7 +148,7 @@ class _Step:
         )
         success = cast(protocol.TransformSuccess, cycle.ask(request))
         if success.evaluation is not None and self.base.transform is not None:
-            evaluations.keep(self.dataset, self.base.transform.transform, success.evaluation)
+            keep_evaluation(self.dataset, self.base.transform.transform, success.evaluation)
         self.add_blocks(success)
         head = self.draft.state.head
         if head == self.base.head:

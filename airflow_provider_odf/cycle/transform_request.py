@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cycle.history import history
-from airflow_provider_odf.evolution.input_state import InputState, analysis_request, watermark_of
+from airflow_provider_odf.evolution.inputs import InputState, analysis_request, watermark_of
 from airflow_provider_odf.instant import Instant
 
 if TYPE_CHECKING:

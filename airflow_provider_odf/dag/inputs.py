@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import Asset, AssetAny
 
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.evolution import evaluations
+from airflow_provider_odf.evolution.analysis import recorded_evaluation
 from airflow_provider_odf.hooks.odf import ASSET_GROUP, OdfHook
 from airflow_provider_odf.manifest import graph, model
 from airflow_provider_odf.manifest.files import declared_names
@@ -141,4 +141,4 @@ def evaluation(manifest: Manifest, store: StoreNames) -> Evaluation | None:
     """Return how the newest run evaluated the query of a derivative, or None before the first run."""
     event = manifest.snapshot.last(model.SetTransform)
     dataset = store.dataset(manifest.snapshot.alias)
-    return evaluations.recorded(dataset, event.transform) if event is not None and dataset is not None else None
+    return recorded_evaluation(dataset, event.transform) if event is not None and dataset is not None else None

@@ -3,10 +3,15 @@
 Only Spark knows the result types of its queries, and whether the dataset can go on with them. It analyzes the queries
 of sources whose input columns are declared; other queries wait for data. The coordinator itself plans queries of
 DataFusion.
+
+How the engine evaluates the query of a derivative is kept as ``info/evaluation.json`` for plans and documentation. The
+file counts only for the query that it was written for.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,15 +22,16 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput, InvalidQuery, ManifestInvalid, Place, Problem
-from airflow_provider_odf.evolution import circles, columns
-from airflow_provider_odf.evolution.input_state import NOWHERE, InputState, analysis_request
-from airflow_provider_odf.evolution.inputs import input_datasets
+from airflow_provider_odf.evolution import columns
+from airflow_provider_odf.evolution.inputs import NOWHERE, InputState, analysis_request, input_circle, input_datasets
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, graph, model
+from airflow_provider_odf.seal import open_json, sealed_json
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.evolution.changes import Change
+    from airflow_provider_odf.evolution.difference import Change
     from airflow_provider_odf.manifest.manifest import Manifest
 
 Ask: TypeAlias = Callable[[protocol.MergeRequest | protocol.TransformRequest], object]
@@ -84,7 +90,7 @@ def analyzed_transform(
     index = manifest.snapshot.metadata.index(event)
     inputs = _input_states(store, event)
     alias = manifest.snapshot.alias
-    if (names := circles.find(store, alias, state, inputs)) is not None:
+    if (names := input_circle(store, alias, state, inputs)) is not None:
         number = next(n for n, i in enumerate(inputs) if str(i.dataset.alias) == names[-2])
         place = manifest.place("metadata", index, "inputs", number, "dataset_ref")
         raise ManifestInvalid([graph.circle(place, alias, names)])
@@ -140,3 +146,26 @@ def _place(manifest: Manifest, path: tuple[int, str], sql: model.TransformSql, n
     """Return the line of the query that a message of the engine names, else the last query."""
     number, line = (int(named[1]), int(named[2] or 0)) if named else (len(sql.steps), 0)
     return manifest.query_place(path, sql, number, line, 1)
+
+
+_FILE = "info/evaluation.json"
+
+
+def keep_evaluation(dataset: Dataset, sql: model.TransformSql, evaluation: protocol.Evaluation) -> None:
+    """Store the evaluation of a query, in place of an earlier one."""
+    content = {"query": _digest(sql), **protocol.to_json(evaluation)}
+    if open_json(dataset.storage.get(_FILE)) != content:
+        dataset.storage.put(_FILE, sealed_json(content))
+
+
+def recorded_evaluation(dataset: Dataset, sql: model.TransformSql) -> protocol.Evaluation | None:
+    """Return the evaluation of a query, or None if it is not known yet."""
+    content = open_json(dataset.storage.get(_FILE))
+    if content is None or content.pop("query", None) != _digest(sql):
+        return None
+    return protocol.from_json(protocol.Evaluation, content)
+
+
+def _digest(sql: model.TransformSql) -> str:
+    text = json.dumps([sql.engine, *([step.alias, step.query] for step in sql.steps)])
+    return hashlib.sha256(text.encode()).hexdigest()

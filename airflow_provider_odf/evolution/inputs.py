@@ -1,28 +1,34 @@
-"""Inputs of a derivative: a manifest names them, a chain has their ids, and the engine gets their columns."""
+"""Inputs of a derivative: a manifest names them, a chain has their ids and positions, the engine gets their columns."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.state import ChainState, InputPosition
 from airflow_provider_odf.chain.storages import open_storage
-from airflow_provider_odf.errors import DatasetNotFound, ManifestInvalid, OdfError, Problem, StorageError
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, ManifestInvalid, OdfError, Problem, StorageError
 from airflow_provider_odf.manifest import ddl, model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetUri, parse_ref
 from airflow_provider_odf.wording import listed, nearest
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
 
 SPARK = "spark"
 """Engine whose queries are run as they are."""
+
+NOWHERE = InputPosition(None, None)
+"""Position in an input of which nothing was read."""
 
 _NEW = "did:odf:(new "
 """Begins what stands for the id of a dataset that does not exist yet."""
@@ -66,7 +72,7 @@ def _resolved(
     new: Collection[DatasetAlias],
     problems: list[Problem],
 ) -> model.SetTransform:
-    found: list[model.TransformInput] = []
+    items: list[model.TransformInput] = []
     seen: set[str] = set()
     for number, item in enumerate(event.inputs):
         place = manifest.place("metadata", index, "inputs", number, "dataset_ref")
@@ -77,7 +83,7 @@ def _resolved(
             continue
         if dataset is None and (name := store.alias_of(parse_ref(item.dataset_ref))) in new:
             update = {"dataset_ref": f"{_NEW}{name})", "alias": item.alias or str(name)}
-            found.append(item.model_copy(update=update))
+            items.append(item.model_copy(update=update))
             continue
         if dataset is None:
             problems.append(Problem(place, *_unknown(item.dataset_ref, store)))
@@ -87,8 +93,8 @@ def _resolved(
             problems.append(Problem(place, f"input {item.dataset_ref} is named twice", "remove one of them"))
         seen.add(dataset_id)
         alias = item.alias or _name(item.dataset_ref, dataset)
-        found.append(item.model_copy(update={"dataset_ref": dataset_id, "alias": alias}))
-    return event.model_copy(update={"inputs": tuple(found)})
+        items.append(item.model_copy(update={"dataset_ref": dataset_id, "alias": alias}))
+    return event.model_copy(update={"inputs": tuple(items)})
 
 
 def _name(ref: str, dataset: Dataset) -> str:
@@ -168,3 +174,91 @@ def translated(sql: model.TransformSql, inputs: Mapping[str, ChainState]) -> pro
         if state.schema is not None
     }
     return transform_to_spark(sql, columns)
+
+
+@dataclass(frozen=True)
+class InputState:
+    """An input at the block up to which it is read now, and the position up to which it was read before. ``alias`` is
+    its name in queries."""
+
+    dataset: Dataset
+    state: ChainState
+    before: InputPosition
+    alias: str
+
+    @property
+    def has_new_records(self) -> bool:
+        return self.state.last_offset is not None and self.state.last_offset != self.before.offset
+
+    @property
+    def has_new_blocks(self) -> bool:
+        return self.state.head != self.before.block_hash
+
+
+def watermark_of(inputs: Sequence[InputState], before: Instant | None) -> Instant | None:
+    """Return the earliest watermark of the inputs, but never one earlier than before; None if an input has none."""
+    watermarks = [i.state.watermark for i in inputs]
+    known = [watermark for watermark in watermarks if watermark is not None]
+    newest = min(known) if len(known) == len(watermarks) else None
+    if newest is None or before is None:
+        return newest or before
+    return max(newest, before)
+
+
+def analysis_request(
+    derivative: DatasetAlias, state: ChainState, inputs: Sequence[InputState]
+) -> protocol.TransformRequest:
+    """Return the request to analyze the transform of a state: the inputs have columns and no records.
+
+    :raises InvalidInput: the state has no transform, or a query cannot be translated.
+    """
+    if state.transform is None:
+        raise InvalidInput(f"{derivative} has no transform: add SetTransform to its manifest")
+    return protocol.TransformRequest(
+        dataset_id=state.dataset_id,
+        dataset_alias=str(derivative),
+        system_time="1970-01-01T00:00:00Z",
+        vocab=state.vocab,
+        transform=translated(state.transform.transform, {i.alias: i.state for i in inputs}),
+        query_inputs=tuple(map(_without_records, inputs)),
+        next_offset=0,
+        new_checkpoint_path="",
+        new_data_path="",
+        schema=chain_schema.ipc_base64(state.schema) if state.schema else None,
+    )
+
+
+def _without_records(of: InputState) -> protocol.TransformRequestInput:
+    state = of.state
+    return protocol.TransformRequestInput(
+        dataset_id=state.dataset_id,
+        dataset_alias=str(of.dataset.alias),
+        query_alias=of.alias,
+        vocab=state.vocab,
+        data_paths=(),
+        schema_file="",
+        explicit_watermarks=(),
+        merge=merge_of(state),
+        schema=chain_schema.ipc_base64(state.schema) if state.schema else "",
+    )
+
+
+def input_circle(
+    store: Store, alias: DatasetAlias, state: ChainState | None, inputs: Sequence[InputState]
+) -> tuple[str, ...] | None:
+    """Return the names of a circle of datasets from a derivative with these inputs to itself, inputs first, or None.
+    Chains show it: manifests show only the circles among them."""
+    if state is None:
+        return None
+    seen: set[str] = set()
+    paths: list[tuple[tuple[str, ...], ChainState]] = [((str(alias), str(i.dataset.alias)), i.state) for i in inputs]
+    while paths:
+        names, current = paths.pop()
+        if current.dataset_id == state.dataset_id:
+            return names[::-1]
+        if current.transform is None or current.dataset_id in seen:
+            continue
+        seen.add(current.dataset_id)
+        below = [store.find(item.dataset_ref) for item in current.transform.inputs]
+        paths += [((*names, str(d.alias)), replay(d)) for d in below if d is not None]
+    return None

@@ -20,8 +20,7 @@ from airflow_provider_odf.cycle.pushed_input import Push
 from airflow_provider_odf.cycle.run import run_push
 from airflow_provider_odf.cycle.xcom import pass_input, receive_input
 from airflow_provider_odf.errors import CommitConflict, InvalidQuery, ManifestInvalid
-from airflow_provider_odf.evolution import pending
-from airflow_provider_odf.evolution.apply import apply
+from airflow_provider_odf.evolution.apply import PENDING, apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
@@ -195,7 +194,7 @@ def test_a_source_whose_query_only_data_can_break_waits_for_them(write: Write, r
     file = write("things.yaml", queried("select k, nope as v from first", UNDECLARED))
     write("in/1.json", "").write_text("\n\n")
     outcome = run(file)
-    assert (str(outcome), outcome.notices) == ("nothing to merge: the input has no columns", (pending.NOTICE,))
+    assert (str(outcome), outcome.notices) == ("nothing to merge: the input has no columns", (PENDING,))
     write("in/2.json", '{"k": 1, "v": "a"}\n')
     assert isinstance(run(file).error, InvalidQuery)
     assert kinds(store) == ["Seed"]
@@ -270,7 +269,7 @@ def test_metadata_do_not_wait_for_data(write: Write, run: Run, store: Store) -> 
     edited = queried("select k, v || '' as v from first", UNDECLARED)
     file.write_text(edited + info.replace("Things", "Other things"))
     outcome = run(file)
-    assert (str(outcome), outcome.notices) == ("up to date (manifest applied: SetInfo)", (pending.NOTICE,))
+    assert (str(outcome), outcome.notices) == ("up to date (manifest applied: SetInfo)", (PENDING,))
     assert kinds(store)[-1] == "SetInfo"
     blocks = sorted(Path(store.dataset("things").location).rglob("blocks/*"))
     run(file)
