@@ -120,8 +120,7 @@ def _inherited(
 ) -> Mapping[str, set[str]]:
     """Return the labels that columns of a derivative inherit. Where lineage is not resolved, a column may be made of
     any column of the inputs."""
-    from airflow_provider_odf.lineage.columns import column_lineage
-    from airflow_provider_odf.lineage.reading import transform_of
+    from airflow_provider_odf.lineage.columns import column_lineage, transform_of
 
     query, by_alias = transform_of(transform.transform), {item.alias: item for item in inputs}
     tables = {alias: item.columns for alias, item in by_alias.items() if item.columns is not None}

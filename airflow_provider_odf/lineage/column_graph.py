@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from airflow_provider_odf.lineage.column_uses import DIRECT, Way
-from airflow_provider_odf.lineage.columns import Origin, column_lineage
-from airflow_provider_odf.lineage.reading import INPUT, reading_of, transform_of
+from airflow_provider_odf.lineage.columns import INPUT, Origin, column_lineage, reading_of, transform_of
 from airflow_provider_odf.manifest import model, public_source
 
 if TYPE_CHECKING:

@@ -1,21 +1,25 @@
-"""Lineage of columns, from the SQL of a derivative: which columns of its inputs each of its columns is made of, and
-which ones decide about its rows."""
+"""Lineage of columns: which columns of its inputs or of its source each column is made of, and which ones decide about
+the rows. It follows from the SQL of a derivative or of a preprocess step, and from merges, which keep columns."""
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.lineage.column_uses import DIRECT, NONE, OPEN, UNKNOWN, Relation, Source, Use, Uses, Way
-from airflow_provider_odf.protocol import SqlQueryStep
+from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.protocol import DatasetVocabulary, SqlQueryStep, Transform
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 log = logging.getLogger(__name__)
+
+INPUT = "input"
+"""Name of the source in preprocess queries."""
 
 
 @dataclass(frozen=True, order=True)
@@ -148,3 +152,49 @@ def _parsed(engine: str, query: str, names: dict[str, str]) -> exp.Query:
         identifier.set("this", _plain(identifier.name))
         identifier.set("quoted", False)
     return tree
+
+
+# --- sources --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a merge reads its source. ``columns`` are the declared ones, None if they are those of the files;
+    ``added`` are columns of the dataset that come from no source."""
+
+    columns: tuple[str, ...] | None = None
+    preprocess: Transform | None = None
+    added: frozenset[str] = frozenset()
+
+    def lineage(self, names: Sequence[str]) -> ColumnLineage:
+        """Return the lineage of columns of the dataset, from the table `INPUT`: by preprocess, else each from its
+        namesake."""
+        output = [name for name in names if name not in self.added]
+        query = self.preprocess
+        if query is None:
+            kept = [name for name in output if self.columns is None or name in self.columns]
+            return ColumnLineage.of_namesakes(INPUT, kept)
+        tables = {INPUT: self.columns or tuple({*output, *_words(query)})}
+        return column_lineage(query.engine, query.queries, tables)
+
+
+def reading_of(source: model.SetPollingSource | model.AddPushSource, vocab: DatasetVocabulary) -> Reading:
+    """Return how merges read a source."""
+    declared = ddl.columns(source.read)
+    names = tuple(column.name for column in declared) if declared is not None else None
+    added = {vocab.offset_column, vocab.operation_type_column, vocab.system_time_column}
+    if vocab.event_time_column == DatasetVocabulary().event_time_column and source.preprocess is None:
+        added.add(vocab.event_time_column)  # where the source has none, the engine adds it
+    query = transform_of(source.preprocess) if source.preprocess is not None else None
+    return Reading(names, query, frozenset(added - set(names or ())))
+
+
+def transform_of(sql: model.TransformSql) -> Transform:
+    """Return the queries as the manifest has them."""
+    return Transform(sql.engine, tuple(SqlQueryStep(step.query, step.alias) for step in sql.steps))
+
+
+def _words(query: Transform) -> Iterable[str]:
+    """Return what may be a column of the source in a query."""
+    words = [re.findall(r"\w+|(?<=[`\"])[^`\"]+(?=[`\"])", step.query) for step in query.queries]
+    return {word.lower(): word for found in words for word in found}.values()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airflow_provider_odf.lineage import column_facet, facets, quality
+from airflow_provider_odf.lineage import facets
 from airflow_provider_odf.lineage.dataset import Counts, Input, Subject
 from airflow_provider_odf.lineage.naming import EditionNames
 from airflow_provider_odf.protocol import Contract, ContractReport, Transform
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from openlineage.client.event_v2 import InputDataset, OutputDataset
     from openlineage.client.facet_v2 import DatasetFacet, JobFacet, RunFacet
 
-    from airflow_provider_odf.lineage.reading import Reading
+    from airflow_provider_odf.lineage.columns import Reading
 
 
 class TaskLineage(NamedTuple):
@@ -52,7 +52,7 @@ def merge(
     :param reading: how the source is read, for the lineage of columns.
     :param read: what was read.
     """
-    columns = column_facet.of_merge([s.primary for s in sources], reading, subject) if reading else {}
+    columns = facets.columns_of_merge([s.primary for s in sources], reading, subject) if reading else {}
     return TaskLineage(
         tuple(source_dataset(source, read) for source in sources),
         (odf_output(subject, candidate, counts, columns),),
@@ -66,7 +66,7 @@ def transform(
     """Return the lineage of a task that computes new records of a derivative into a candidate."""
     return TaskLineage(
         inputs=tuple(odf_input(i.subject, i.version, i.counts) for i in inputs),
-        outputs=(odf_output(subject, candidate, counts, column_facet.of_transform(inputs, query, subject)),),
+        outputs=(odf_output(subject, candidate, counts, facets.columns_of_transform(inputs, query, subject)),),
         job_facets=facets.sql(query),
     )
 
@@ -77,11 +77,11 @@ def contract_test(subject: Subject, candidate: str, contract: Contract, report: 
 
     tested = odf_input(subject, candidate, Counts(report.tested_rows))
     results = {
-        "dataQualityAssertions": quality.assertions(report, contract),
-        "dataQualityMetrics": quality.metrics(report),
+        "dataQualityAssertions": facets.assertions(report, contract),
+        "dataQualityMetrics": facets.metrics(report),
     }
     tested = attr.evolve(tested, inputFacets={**(tested.inputFacets or {}), **results})
-    return TaskLineage(inputs=(tested,), run_facets={"test": quality.test_run(report, contract)})
+    return TaskLineage(inputs=(tested,), run_facets={"test": facets.test_run(report, contract)})
 
 
 def publish(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.lineage import subject
+from airflow_provider_odf.lineage.dataset import of_dataset, of_source
 from airflow_provider_odf.lineage.naming import Edition, EditionNames, Identifier
 from airflow_provider_odf.manifest import model, public_source
 
@@ -58,7 +58,7 @@ class _Graph:
     def _inputs(self, state: ChainState) -> Iterator[Node]:
         if state.polling_source is not None:
             fetch = state.polling_source.fetch
-            names = None if _is_relative(fetch) else subject.of_source(fetch, base="/", edition=self.edition)
+            names = None if _is_relative(fetch) else of_source(fetch, base="/", edition=self.edition)
             yield Node(public_source.fetch(fetch), "Polling source", names)
         for source in state.push_sources.values():
             yield Node(source.source_name, "Push source")
@@ -76,7 +76,7 @@ class _Graph:
         return self.dataset(dataset, read or "head")
 
     def _names(self, dataset: Dataset, state: ChainState) -> EditionNames:
-        return subject.of_dataset(self.store.store_of(dataset), dataset, state, edition=self.edition).edition_names
+        return of_dataset(self.store.store_of(dataset), dataset, state, edition=self.edition).edition_names
 
 
 def upstream(store: Store, dataset: Dataset, *, ref: str = "head", edition: Edition = "current") -> Node:

@@ -54,7 +54,7 @@ def report_to_datahub(
         from airflow_provider_odf.chain.replay import replay
         from airflow_provider_odf.datahub.proposals import Assertions, Options
         from airflow_provider_odf.datahub.send import send
-        from airflow_provider_odf.lineage.subject import of_dataset
+        from airflow_provider_odf.lineage.dataset import of_dataset
 
         options = Options(values.datahub_env, values.datahub_instance, values.datahub_incidents)
         dataset = store.dataset(candidate.dataset)

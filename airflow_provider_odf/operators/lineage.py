@@ -67,7 +67,7 @@ def operator_lineage(
 
 def sources_of(manifest: Manifest | None) -> list[EditionNames]:
     """Return the polling source of a manifest; none if it has none, or if lineage has no name for it."""
-    from airflow_provider_odf.lineage.subject import of_source
+    from airflow_provider_odf.lineage.dataset import of_source
     from airflow_provider_odf.manifest.model import SetPollingSource
 
     polling = manifest.snapshot.last(SetPollingSource) if manifest is not None else None

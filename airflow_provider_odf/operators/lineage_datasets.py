@@ -13,12 +13,9 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract import binding
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns, stated
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.lineage import contract_facts
-from airflow_provider_odf.lineage.contract_facts import ContractFacts
-from airflow_provider_odf.lineage.dataset import Counts, Input, Subject
+from airflow_provider_odf.lineage.columns import Reading, reading_of, transform_of
+from airflow_provider_odf.lineage.dataset import ContractFacts, Counts, Input, Subject, contract_facts, of_dataset
 from airflow_provider_odf.lineage.naming import uri
-from airflow_provider_odf.lineage.reading import Reading, reading_of, transform_of
-from airflow_provider_odf.lineage.subject import of_dataset
 from airflow_provider_odf.manifest import model
 
 if TYPE_CHECKING:
@@ -118,7 +115,7 @@ class Datasets:
     def _facts(self, location: Location | None, alias: str) -> ContractFacts:
         try:
             file = location.load(is_offline=True) if location is not None else None
-            return contract_facts.facts(file, binding.model_name(file, alias)) if file is not None else ContractFacts()
+            return contract_facts(file, binding.model_name(file, alias)) if file is not None else ContractFacts()
         except (OdfError, OSError) as e:  # The task that tests the contract reports its problems.
             log.info("%s: lineage without the contract: %s", alias, e)
             return ContractFacts()

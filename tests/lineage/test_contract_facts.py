@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.contract.load import load
-from airflow_provider_odf.lineage import contract_facts
+from airflow_provider_odf.lineage.dataset import contract_facts
 from airflow_provider_odf.lineage.naming import Identifier
 
 DCS = """\
@@ -55,6 +55,6 @@ schema:
 )
 def test_names_on_servers(tmp_path: Path, text: str, expected: dict[str, Identifier]) -> None:
     (tmp_path / "c.yaml").write_text(text)
-    facts = contract_facts.facts(load(tmp_path / "c.yaml"), "orders")
+    facts = contract_facts(load(tmp_path / "c.yaml"), "orders")
     named = {server: names.current for server, names in facts.servers}
     assert named == {k: Identifier(v.namespace, v.name.format(folder=tmp_path)) for k, v in expected.items()}

@@ -9,8 +9,7 @@ from openlineage.client import event_v2
 from openlineage.client.serde import Serde
 
 from airflow_provider_odf.lineage import events
-from airflow_provider_odf.lineage.contract_facts import ContractFacts
-from airflow_provider_odf.lineage.dataset import About, Counts, Input, Subject
+from airflow_provider_odf.lineage.dataset import About, ContractFacts, Counts, Input, Subject
 from airflow_provider_odf.lineage.events import TaskLineage
 from airflow_provider_odf.lineage.naming import Identifier, stores
 from airflow_provider_odf.lineage.naming.uri import from_uri

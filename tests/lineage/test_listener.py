@@ -184,8 +184,8 @@ def test_a_plain_job_reads_the_dataset(
     receiver: Receiver, store: Store, tmp_path: Path, settings: dict[str, str]
 ) -> None:
     from airflow_provider_odf.chain.replay import replay
+    from airflow_provider_odf.lineage.dataset import of_dataset
     from airflow_provider_odf.lineage.events import odf_output
-    from airflow_provider_odf.lineage.subject import of_dataset
 
     with LocalRunner("local[2]") as plain:
         publish(store, tmp_path, plain)

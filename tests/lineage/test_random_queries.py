@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from openlineage.client.serde import Serde
 
-from airflow_provider_odf.lineage import column_facet
 from airflow_provider_odf.lineage.columns import Origin, column_lineage
 from airflow_provider_odf.lineage.dataset import Input, Subject
+from airflow_provider_odf.lineage.facets import columns_of_transform
 from airflow_provider_odf.lineage.naming import stores
 from airflow_provider_odf.protocol import Column, SqlQueryStep, Transform
 from tests.lineage.random_queries import DIRECT, TABLES, Use, query, summed
@@ -54,7 +54,7 @@ def compare(engine: str, seed: int) -> Counter[str]:
         assert lineage.is_resolved(name), text
     output = Subject(stores.local_file("/store/out"), "file:///store/", "out",
                      columns=tuple(Column(name, "STRING") for name, _ in made.columns))  # fmt: skip
-    facets = column_facet.of_transform(INPUTS, Transform(engine, steps), output)
+    facets = columns_of_transform(INPUTS, Transform(engine, steps), output)
     assert bool(facets) == any([made.rows, *(uses for _, uses in made.columns)]), text
     if facets:
         facet = Serde.to_dict(facets["columnLineage"])

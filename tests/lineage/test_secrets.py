@@ -12,11 +12,11 @@ from openlineage.client.serde import Serde
 
 from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.cycle.messages import Pushed
-from airflow_provider_odf.lineage import applications, contract_facts, events
+from airflow_provider_odf.lineage import applications, dataset, events
 from airflow_provider_odf.lineage.applications import ApplicationRun, Parents, RunName
+from airflow_provider_odf.lineage.columns import Reading
 from airflow_provider_odf.lineage.dataset import Subject
 from airflow_provider_odf.lineage.naming.stores import local_file
-from airflow_provider_odf.lineage.reading import Reading
 from airflow_provider_odf.operators.lineage import names_of, pushed_names
 from airflow_provider_odf.source import uris
 
@@ -76,16 +76,14 @@ def test_errors_queries_and_contracts(uri_and_secret: tuple[str, str]):
         *run.end(errors.InternalError(f"cannot read {uri}", f"at {uri}")),
     ]
     assert secret not in text_of(*told)
-    column = contract_facts.ColumnFacts(
-        f"see {uri}", (), {"inputFields": [{"namespace": uri, "name": uri, "field": "id"}]}
-    )
+    column = dataset.ColumnFacts(f"see {uri}", (), {"inputFields": [{"namespace": uri, "name": uri, "field": "id"}]})
     subject = Subject(
         local_file("/store/cities"),
         "file:///store",
         "cities",
         columns=(protocol.Column("id", "BIGINT"),),
         description=f"from {uri}",
-        contract=contract_facts.ContractFacts(description=uri, columns={"id": column}),
+        contract=dataset.ContractFacts(description=uri, columns={"id": column}),
     )
     lineage = events.merge([], subject, None, reading=Reading(None, query))
     assert secret not in text_of(*lineage.inputs, *lineage.outputs, *lineage.job_facets.values())

@@ -20,10 +20,10 @@ from airflow_provider_odf.cycle.messages import Input, Pushed
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.xcom import pass_input
 from airflow_provider_odf.errors import OdfError
-from airflow_provider_odf.lineage import contract_facts, events
-from airflow_provider_odf.lineage.dataset import About, Subject
+from airflow_provider_odf.lineage import events
+from airflow_provider_odf.lineage.columns import Reading
+from airflow_provider_odf.lineage.dataset import About, Subject, contract_facts
 from airflow_provider_odf.lineage.naming.stores import local_file
-from airflow_provider_odf.lineage.reading import Reading
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.operators.lineage import names_of, pushed_names, sources_of
@@ -132,7 +132,7 @@ def everything_about(uri: str, folder: Path) -> str:
     """The XCom, the events of a push from an address, and of a merge with a contract and a query that have it."""
     pushed = Pushed((uris.shown(uri),))
     (folder / "contract.yaml").write_text(json.dumps(contract_of(uri)))
-    facts = contract_facts.facts(load_contract(folder / "contract.yaml"), "orders")
+    facts = contract_facts(load_contract(folder / "contract.yaml"), "orders")
     subject = Subject(
         local_file("/store/orders"),
         "file:///store",

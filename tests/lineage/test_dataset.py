@@ -11,8 +11,7 @@ from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.lineage import subject
-from airflow_provider_odf.lineage.dataset import About
+from airflow_provider_odf.lineage.dataset import About, of_dataset, of_source
 from airflow_provider_odf.lineage.naming import Identifier
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
@@ -28,7 +27,7 @@ def state(**fields: object) -> ChainState:
 def test_dataset(tmp_path: Path):
     dataset = Dataset(DatasetAlias("acme", "cities"), LocalStorage(tmp_path / "acme" / "cities"))
     columns = pa.schema([pa.field("offset", pa.int64(), nullable=False), pa.field("name", pa.string())])
-    described = subject.of_dataset(
+    described = of_dataset(
         Store.open(tmp_path),
         dataset,
         state(schema=schema.set_data_schema(columns), info=model.SetInfo(description="All cities")),
@@ -46,7 +45,7 @@ def test_dataset(tmp_path: Path):
 
 def test_dataset_without_data(tmp_path: Path):
     dataset = Dataset(DatasetAlias(None, "cities"), LocalStorage(tmp_path / "cities"))
-    described = subject.of_dataset(Store.open(tmp_path), dataset, state(), edition="2024", file_authority="10.0.0.7:22")
+    described = of_dataset(Store.open(tmp_path), dataset, state(), edition="2024", file_authority="10.0.0.7:22")
     assert described.edition_names.primary == Identifier("file://10.0.0.7:22", f"{tmp_path}/cities")
     assert (described.columns, described.description) == ((), None)
     assert described.about == About("Root")
@@ -60,7 +59,7 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
         attachments=model.SetAttachments(attachments=model.AttachmentsEmbedded(items=items)),
     )
     dataset = Dataset(DatasetAlias(None, "cities"), LocalStorage(tmp_path / "cities"))
-    assert subject.of_dataset(Store.open(tmp_path), dataset, said).about == About(
+    assert of_dataset(Store.open(tmp_path), dataset, said).about == About(
         kind="Root",
         keywords=("geo",),
         license={"shortName": "CC0", "name": "Zero", "spdxId": "CC0-1.0", "websiteUrl": "https://h/cc0"},
@@ -110,5 +109,5 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
     ],
 )
 def test_source(fetch: model.FetchStep, filled: str | None, identifier: Identifier | None):
-    named = subject.of_source(fetch, base="/dags", filled=filled)
+    named = of_source(fetch, base="/dags", filled=filled)
     assert (named.primary if named else None) == identifier
