@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from airflow_provider_odf.chain.block_writer import new_builder
+from airflow_provider_odf.chain.flatbuffer import new_builder
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
 
 if TYPE_CHECKING:

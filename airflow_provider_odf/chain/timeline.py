@@ -9,8 +9,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain import slices
-from airflow_provider_odf.chain.block_document import summary
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.dataset_facts import event_summary
 from airflow_provider_odf.manifest import model, public_source
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 
@@ -27,7 +27,7 @@ class Entry:
     number: int
     system_time: Instant
     kind: str
-    summary: str
+    event_summary: str
     counts: Mapping[str, int] | None
 
 
@@ -54,7 +54,7 @@ def timeline(
             block.sequence_number,
             block.system_time,
             block.event.kind,
-            summary(public_source.dump(block.event), input_name).partition("\n")[0],
+            event_summary(public_source.dump(block.event), input_name).partition("\n")[0],
             _counts(dataset, block.event, operation_column),
         )
         for block_hash, block in blocks

@@ -59,8 +59,8 @@ def log(
     `systemTime` is the time of the merge, `published` when readers saw the block. It is empty where no publication is
     recorded: the time of the block counts.
     """
-    from airflow_provider_odf.chain.as_of import block_as_of
-    from airflow_provider_odf.chain.block_document import log_entries, summary
+    from airflow_provider_odf.chain.dataset_facts import event_summary, log_entries
+    from airflow_provider_odf.chain.publications import block_as_of
 
     opened = existing_store(store)
     dataset = opened.dataset(name)
@@ -75,7 +75,7 @@ def log(
             "systemTime": entry["systemTime"],
             "published": entry["published"] if entry["isRecorded"] else "",
             "event": entry["event"]["kind"],
-            "": summary(entry["event"], opened.input_name).partition("\n")[0],
+            "": event_summary(entry["event"], opened.input_name).partition("\n")[0],
         }
         for entry in entries
     ]
@@ -124,7 +124,7 @@ def tail(
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """Show the newest rows of a dataset's history, in offset order."""
-    from airflow_provider_odf.chain.as_of import data_as_of
+    from airflow_provider_odf.chain.publications import data_as_of
     from airflow_provider_odf.chain.record_rows import tail_rows
 
     opened = existing_store(store)
@@ -148,7 +148,7 @@ def state(
 ) -> None:
     """Show the current rows of a dataset, by its merge key. Without a key, these are the rows without a later
     retraction or correction."""
-    from airflow_provider_odf.chain.as_of import data_as_of
+    from airflow_provider_odf.chain.publications import data_as_of
     from airflow_provider_odf.chain.record_rows import state_rows
 
     opened = existing_store(store)
@@ -203,7 +203,7 @@ def block_show(
     file: Annotated[Path, typer.Argument(help="A block file.", metavar="FILE", exists=True, dir_okay=False)],
 ) -> None:
     """Print a metadata block as MetadataBlock YAML, like the reference implementation."""
-    from airflow_provider_odf.chain.block_document import block_yaml
+    from airflow_provider_odf.chain.dataset_facts import block_yaml
 
     try:
         sys.stdout.write(block_yaml(file.read_bytes()))

@@ -119,7 +119,7 @@ def show(
 ) -> None:
     """Show the upstream graph of a dataset: its sources and inputs, and those of its inputs, as of the blocks that were
     read. JSON has every node once, with its inputs."""
-    from airflow_provider_odf.chain.as_of import block_as_of
+    from airflow_provider_odf.chain.publications import block_as_of
     from airflow_provider_odf.lineage.upstream import nodes, upstream
 
     opened = existing_store(store, input_store)

@@ -208,7 +208,7 @@ def _connection(conn_id: str) -> Connection:
 
 
 def _ref(dataset: Dataset, as_of: str | datetime | None) -> str:
-    from airflow_provider_odf.chain.as_of import data_as_of
+    from airflow_provider_odf.chain.publications import data_as_of
 
     return "head" if as_of is None else data_as_of(dataset, as_of)
 

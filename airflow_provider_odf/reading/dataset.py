@@ -7,8 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow_provider_odf.chain.as_of import block_as_of, data_as_of, is_before_history, last_offset_at
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.publications import block_as_of, data_as_of, is_before_history, last_offset_at
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.errors import InvalidInput

@@ -14,7 +14,7 @@ from fastapi import Depends, Query
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from pydantic import BaseModel
 
-from airflow_provider_odf.chain.as_of import data_as_of
+from airflow_provider_odf.chain.publications import data_as_of
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.state import ChainState

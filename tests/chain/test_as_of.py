@@ -7,8 +7,8 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from airflow_provider_odf.chain.as_of import block_as_of, data_as_of
 from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.publications import block_as_of, data_as_of
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.instant import Instant

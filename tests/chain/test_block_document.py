@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf import multiformats
-from airflow_provider_odf.chain import block_document, codec
+from airflow_provider_odf.chain import codec, dataset_facts
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest.load import load_block
 
@@ -15,7 +15,7 @@ SEED = "f16205f132235a7ab3e12b28492f28504c2f4d241cfeaa6baf47e86f24b3fb9292ed9"
 
 
 def test_log_of_another_writer(foreign):
-    entries = block_document.log_entries(foreign("cities"))
+    entries = dataset_facts.log_entries(foreign("cities"))
     assert [e["event"]["kind"] for e in entries] == [
         "Seed", "SetPollingSource", "SetDataSchema", "AddData", "AddData", "AddData",
     ]  # fmt: skip
@@ -36,8 +36,8 @@ def test_log_of_another_writer(foreign):
 
 
 def test_summaries(foreign):
-    events = [e["event"] for e in block_document.log_entries(foreign("sensors"))]
-    assert [block_document.summary(event, str) for event in events] == [
+    events = [e["event"] for e in dataset_facts.log_entries(foreign("sensors"))]
+    assert [dataset_facts.event_summary(event, str) for event in events] == [
         "Root",
         "Readings of three sensors",
         "CC-BY-4.0",
@@ -50,10 +50,10 @@ def test_summaries(foreign):
         "1 record (offsets 3..3), watermark 2024-05-01T11:00:00.250Z, source at c.ndjson",
     ]
     attachments = {"kind": "Embedded", "items": [{"path": "a.md", "content": "A"}, {"path": "b/c.txt", "content": ""}]}
-    assert block_document.summary({"kind": "SetAttachments", "attachments": attachments}, str) == "a.md, b/c.txt"
+    assert dataset_facts.event_summary({"kind": "SetAttachments", "attachments": attachments}, str) == "a.md, b/c.txt"
     inputs = [{"datasetRef": "did:odf:x", "alias": "a"}, {"datasetRef": "did:odf:y"}]
     transform = {"kind": "SetTransform", "inputs": inputs}
-    assert block_document.summary(transform, lambda ref, alias: f"{ref} as {alias}") == (
+    assert dataset_facts.event_summary(transform, lambda ref, alias: f"{ref} as {alias}") == (
         "did:odf:x as a, did:odf:y as None"
     )
 
@@ -62,19 +62,19 @@ def test_summaries(foreign):
 def test_blocks_survive_the_way_through_yaml(foreign, name):
     for path in (Path(foreign(name).location) / "blocks").iterdir():
         data = path.read_bytes()
-        block, version = load_block(block_document.block_yaml(data), "block.yaml")
+        block, version = load_block(dataset_facts.block_yaml(data), "block.yaml")
         assert multiformats.sha3_256(codec.encode(block, version)) == path.name
 
 
 @pytest.mark.parametrize("vector", VECTORS.values(), ids=VECTORS)
 def test_vectors_survive_the_way_through_yaml(vector: Vector):
-    block, version = load_block(block_document.block_yaml(vector.data), "block.yaml")
+    block, version = load_block(dataset_facts.block_yaml(vector.data), "block.yaml")
     assert codec.encode(block, version) == vector.data
 
 
 def test_block_yaml(foreign):
     cities = foreign("cities")
-    assert block_document.block_yaml(cities.storage.get(f"blocks/{SEED}")) == (
+    assert dataset_facts.block_yaml(cities.storage.get(f"blocks/{SEED}")) == (
         "kind: MetadataBlock\n"
         "version: 3\n"
         "content:\n"
@@ -89,4 +89,4 @@ def test_block_yaml(foreign):
 
 def test_what_is_no_block():
     with pytest.raises(ChainCorrupted, match=r"^not a metadata block$"):
-        block_document.block_yaml(b"kind: MetadataBlock")
+        dataset_facts.block_yaml(b"kind: MetadataBlock")

@@ -9,12 +9,11 @@ import pytest
 
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain import info_files, publications
-from airflow_provider_odf.chain.as_of import block_as_of
-from airflow_provider_odf.chain.block_document import log_entries
 from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.dataset_facts import log_entries
 from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.local_storage import LocalStorage
-from airflow_provider_odf.chain.publications import Publication
+from airflow_provider_odf.chain.publications import Publication, block_as_of
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import garbage
 from airflow_provider_odf.cycle.messages import Candidate

@@ -5,7 +5,7 @@ import base64
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.chain import arrow_types, schema
+from airflow_provider_odf.chain import schema
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import dump
@@ -40,7 +40,7 @@ PLAIN = pa.schema(
 
 
 def test_types_as_the_specification_spells_them():
-    fields = dump(arrow_types.from_arrow(PLAIN))["fields"]
+    fields = dump(schema.from_arrow(PLAIN))["fields"]
     types = {f["name"]: f["type"] for f in fields}
     assert types["offset"] == {"kind": "Int64"}
     assert types["system_time"] == {"kind": "Timestamp", "unit": "Millisecond", "timezone": "UTC"}
@@ -58,7 +58,7 @@ def test_types_as_the_specification_spells_them():
 
 
 def test_plain_schemas_come_back():
-    assert arrow_types.to_arrow(arrow_types.from_arrow(PLAIN)) == PLAIN
+    assert schema.to_arrow(schema.from_arrow(PLAIN)) == PLAIN
 
 
 def test_encodings_are_dropped():
@@ -72,7 +72,7 @@ def test_encodings_are_dropped():
         ],
         metadata={"writer": "x"},
     )
-    assert arrow_types.to_arrow(arrow_types.from_arrow(encoded)) == pa.schema(
+    assert schema.to_arrow(schema.from_arrow(encoded)) == pa.schema(
         [
             pa.field("a", pa.string()),
             pa.field("b", pa.string()),
@@ -104,7 +104,7 @@ def test_defaults_of_time_types():
             model.DataField(name="b", type=model.DataTypeTime()),
         )
     )
-    assert arrow_types.to_arrow(odf) == pa.schema(
+    assert schema.to_arrow(odf) == pa.schema(
         [pa.field("a", pa.timestamp("ms", "UTC"), nullable=False), pa.field("b", pa.time32("ms"), nullable=False)]
     )
 
@@ -114,7 +114,7 @@ def test_event_and_engine_form(version):
     event = schema.set_data_schema(base64.b64encode(PLAIN.serialize()).decode(), manifest_version=version)
     assert (event.raw_arrow_schema is not None, event.schema_ is not None) == (version == 2, version == 3)
     assert schema.arrow_schema(event) == PLAIN
-    assert schema.data_schema(event) == arrow_types.from_arrow(PLAIN)
+    assert schema.data_schema(event) == schema.from_arrow(PLAIN)
     assert pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema.ipc_base64(event)))) == PLAIN
 
 

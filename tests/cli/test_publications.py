@@ -9,10 +9,9 @@ import pytest
 
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain import publications
-from airflow_provider_odf.chain.as_of import block_as_of
-from airflow_provider_odf.chain.block_document import log_entries
 from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.publications import Publication
+from airflow_provider_odf.chain.dataset_facts import log_entries
+from airflow_provider_odf.chain.publications import Publication, block_as_of
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.errors import InvalidInput

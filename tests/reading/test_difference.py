@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airflow_provider_odf.chain.as_of import last_offset_at
+from airflow_provider_odf.chain.publications import last_offset_at
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
