@@ -5,40 +5,64 @@ Exit codes: 0 success, 1 failure, 2 invalid input. ``validate`` exits with 0 or 
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 import traceback
+from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from airflow_provider_odf import __version__
-from airflow_provider_odf.cli import (
-    contract,
-    export,
-    forget,
-    gc,
-    inspect,
-    lineage,
-    new,
-    plan,
-    push,
-    rejected,
-    reset,
-    run,
-    show,
-    verify,
-)
-from airflow_provider_odf.cli.output import near
 from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
 
+_COMMANDS = {
+    "validate": "manifests.validate",
+    "run": "run.run",
+    "plan": "plan.plan",
+    "new": "manifests.new",
+    "push": "run.push",
+    "list": "show.list_datasets",
+    "show": "show.show",
+    "log": "show.log",
+    "publications": "show.publications",
+    "tail": "inspect.tail",
+    "state": "inspect.state",
+    "hash": "inspect.hash_files",
+    "schema": "inspect.json_schema",
+    "export": "inspect.export",
+    "verify": "upkeep.verify",
+    "gc": "upkeep.collect",
+    "reset": "upkeep.reset",
+    "forget": "upkeep.forget",
+    "rejected": "rejected.rejected",
+    "contract": "contract.contract",
+    "block": "inspect.block",
+    "lineage": "lineage.lineage",
+}
+"""Command -> module and function."""
+_GROUPS = ("rejected", "contract", "block", "lineage")
+"""Groups of commands: their function has the help, and their module has the group as ``GROUP``."""
+
 
 class Commands(TyperGroup):
-    """The commands of the tool. Typer's messages about values contain the words of pydantic, which are for authors of
-    models."""
+    """The commands of the tool. The module of a command is imported when the command runs, and that of no command for
+    the list of all.
+
+    Typer's messages about values contain the words of pydantic, which are for authors of models.
+    """
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self.commands: Any = dict.fromkeys(_COMMANDS)  # names, for suggestions
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return _load(cmd_name) if cmd_name in _COMMANDS else None
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -49,13 +73,29 @@ class Commands(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the first sentence of each command's help, wrapped rather than cut."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _first_sentence(command)) for name, command in commands])
+            formatter.write_dl([(name, _first_sentence(place)) for name, place in _COMMANDS.items()])
 
 
-def _first_sentence(command: Any) -> str:
-    return " ".join(str(command.help).partition("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
+def _load(name: str) -> Any:
+    """Return a command or a group of commands."""
+    module_name, _, function = _COMMANDS[name].partition(".")
+    module = import_module(f"{__name__}.{module_name}")
+    parent = typer.Typer(rich_markup_mode=None)
+    if name in _GROUPS:
+        parent.add_typer(module.GROUP, name=name)
+    else:
+        parent.command(name)(getattr(module, function))
+    return typer.main.get_group(parent).commands[name]
+
+
+def _first_sentence(place: str) -> str:
+    """Return the first sentence of the help of a command, whose module is not imported."""
+    module, _, function = place.partition(".")
+    tree = ast.parse((Path(__file__).parent / f"{module}.py").read_bytes())
+    [command] = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
+    words = str(ast.get_docstring(command)).partition("\n\n")[0].split()
+    return " ".join(words).partition(". ")[0].rstrip(".") + "."
 
 
 app = typer.Typer(
@@ -85,22 +125,6 @@ def options(
     """Options before a command."""
 
 
-run.register(app)
-plan.register(app)
-new.register(app)
-push.register(app)
-rejected.register(app)
-contract.register(app)
-show.register(app)
-inspect.register(app)
-export.register(app)
-lineage.register(app)
-verify.register(app)
-gc.register(app)
-reset.register(app)
-forget.register(app)
-
-
 def main() -> None:
     """Run the tool; print errors as one message and exit with their code."""
     # Else pydantic reads the entry points of every installed package before it builds its first model.
@@ -123,5 +147,7 @@ def main() -> None:
 
 
 def _fail(error: OdfError, code: int) -> None:
+    from airflow_provider_odf.cli.options import near
+
     print(near(error), file=sys.stderr)
     sys.exit(code)

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated, cast
 
 import typer
 
-from airflow_provider_odf.cli.output import Format, FormatOption, absolute, near, print_json
-from airflow_provider_odf.errors import EngineError, InvalidInput
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from airflow_provider_odf.contract.load import ContractFile
-    from airflow_provider_odf.protocol import ContractReport, Source
-
-app = typer.Typer(
-    name="contract", help="Check and show data contracts, and test data against them.", no_args_is_help=True
+from airflow_provider_odf import protocol
+from airflow_provider_odf.cli.options import (
+    Format,
+    FormatOption,
+    absolute,
+    instant,
+    near,
+    print_json,
+    print_problems,
 )
+from airflow_provider_odf.contract.compile import compile_models
+from airflow_provider_odf.contract.lint import lint
+from airflow_provider_odf.contract.load import ContractFile, load
+from airflow_provider_odf.contract.report import EXIT_CODES, as_junit, document, lines, remove_earlier
+from airflow_provider_odf.contract.show import document as contract_document
+from airflow_provider_odf.contract.show import lines as contract_lines
+from airflow_provider_odf.contract.sources import models_to_test, of_data, of_server, server_of
+from airflow_provider_odf.errors import EngineError, InvalidInput, Problem
+from airflow_provider_odf.protocol import ContractReport, Source
+from airflow_provider_odf.runner.local import LocalRunner
 
+GROUP = typer.Typer(no_args_is_help=True)
 ContractArgument = Annotated[str, typer.Argument(help="Contract file.", metavar="CONTRACT")]
 
 
@@ -42,17 +52,12 @@ class DataFormat(str, Enum):
     parquet = "parquet"
 
 
-def register(parent: typer.Typer) -> None:
-    """Add the commands of this module to the tool."""
-    parent.add_typer(app)
+@GROUP.callback()
+def contract() -> None:
+    """Check and show data contracts, and test data against them."""
 
 
-@app.callback()
-def options() -> None:
-    """Options before a command."""
-
-
-@app.command("lint")
+@GROUP.command("lint")
 def contract_lint(
     contracts: Annotated[list[str], typer.Argument(help="Contract files.", metavar="CONTRACT")],
     how: Annotated[LintFormat, typer.Option("--format", help="Output format.")] = LintFormat.text,
@@ -62,39 +67,28 @@ def contract_lint(
     A contract is checked against the JSON Schema of its version. References resolve to definitions, each clause can be
     evaluated, and examples satisfy their own fields.
     """
-    from airflow_provider_odf.cli.run import print_problem, problem_json
-    from airflow_provider_odf.contract.lint import lint
-
-    entries = []
+    errors, warnings = list[Problem](), list[Problem]()
     for contract in contracts:
-        errors, warnings = lint(absolute(contract))
-        entries += [("error", problem) for problem in errors] + [("warning", problem) for problem in warnings]
-    has_errors = any(severity == "error" for severity, _ in entries)
-    if how is LintFormat.json:
-        print_json([problem_json(severity, problem) for severity, problem in sorted(entries, key=lambda e: e[1])])
-    else:
-        for severity, problem in entries:
-            print_problem(severity, problem)
-        if not has_errors:
-            print(f"{len(contracts)} contracts are valid" if len(contracts) != 1 else "1 contract is valid")
-    raise typer.Exit(int(has_errors))
+        for problems, own in zip((errors, warnings), lint(absolute(contract)), strict=True):
+            problems += own
+    print_problems(errors, warnings, is_json=how is LintFormat.json)
+    if how is LintFormat.text and not errors:
+        print(f"{len(contracts)} contracts are valid" if len(contracts) != 1 else "1 contract is valid")
+    raise typer.Exit(int(bool(errors)))
 
 
-@app.command("show")
+@GROUP.command("show")
 def contract_show(contract: ContractArgument, how: FormatOption = Format.table) -> None:
     """Show all sections of a contract, with what its fields inherit, and mark the clauses that are not enforced."""
-    from airflow_provider_odf.contract.load import load
-    from airflow_provider_odf.contract.show import document, lines
-
     file = load(absolute(contract))
     if how is Format.json:
-        print_json(document(file))
+        print_json(contract_document(file))
         return
-    for line in lines(file):
+    for line in contract_lines(file):
         print(line)
 
 
-@app.command("test")
+@GROUP.command("test")
 def contract_test(
     contract: ContractArgument,
     server: Annotated[
@@ -131,11 +125,6 @@ def contract_test(
     Exit 0 if no clause of severity `error` failed, 1 if one did, 2 if the file is no contract, and 3 if a clause
     could not be evaluated.
     """
-    from airflow_provider_odf.cli.run import instant
-    from airflow_provider_odf.contract.load import load
-    from airflow_provider_odf.contract.report import EXIT_CODES, remove_earlier
-    from airflow_provider_odf.contract.sources import models_to_test, of_data, of_server, server_of
-
     time = instant(as_of, "--as-of")
     file = load(absolute(contract))
     models = models_to_test(file, model)
@@ -159,12 +148,6 @@ def contract_test(
 def _report(
     file: ContractFile, models: tuple[str, ...], sources: tuple[Source, ...], as_of: str, failed_rows: Path | None
 ) -> ContractReport:
-    from typing import cast
-
-    from airflow_provider_odf import protocol
-    from airflow_provider_odf.contract.compile import compile_models
-    from airflow_provider_odf.runner.local import LocalRunner
-
     contract = compile_models(file, models)
     folder = str(failed_rows) if failed_rows else None
     request = protocol.SourceTestRequest(contract.id, contract, sources, as_of, folder)
@@ -173,8 +156,6 @@ def _report(
 
 
 def _print(report: ContractReport, how: ReportFormat, contract: str, data: str) -> None:
-    from airflow_provider_odf.contract.report import as_junit, document, lines
-
     match how:
         case ReportFormat.json:
             print_json(document(report))

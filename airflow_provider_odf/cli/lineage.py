@@ -7,12 +7,12 @@ import re
 import sys
 from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_odf.cli.inspect import ref_or_block
-from airflow_provider_odf.cli.output import (
+from airflow_provider_odf.chain.publications import block_as_of
+from airflow_provider_odf.cli.options import (
     AsOfOption,
     Format,
     FormatOption,
@@ -20,18 +20,15 @@ from airflow_provider_odf.cli.output import (
     NameArgument,
     RefOption,
     StoreOption,
+    existing_store,
     print_json,
     print_rows,
+    ref_or_block,
 )
-from airflow_provider_odf.cli.run import existing_store
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.lineage.upstream import Node, identifier, nodes, upstream
 
-if TYPE_CHECKING:
-    from airflow_provider_odf.lineage.upstream import Node
-
-app = typer.Typer(
-    name="lineage", help="Show names in lineage events, and the upstream graph of a dataset.", no_args_is_help=True
-)
+GROUP = typer.Typer(no_args_is_help=True)
 
 
 class NamingSpec(str, Enum):
@@ -49,17 +46,12 @@ EditionOption = Annotated[
 ]
 
 
-def register(parent: typer.Typer) -> None:
-    """Add the commands of this module to the tool."""
-    parent.add_typer(app)
+@GROUP.callback()
+def lineage() -> None:
+    """Show names in lineage events, and the upstream graph of a dataset."""
 
 
-@app.callback()
-def options() -> None:
-    """Options before a command."""
-
-
-@app.command()
+@GROUP.command()
 def name(
     uri: Annotated[
         str,
@@ -107,7 +99,7 @@ def _line(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f\x85\u2028\u2029]", lambda m: "".join(f"%{b:02X}" for b in m[0].encode()), text)
 
 
-@app.command()
+@GROUP.command()
 def show(
     name: NameArgument,
     ref: RefOption = None,
@@ -119,9 +111,6 @@ def show(
 ) -> None:
     """Show the upstream graph of a dataset: its sources and inputs, and those of its inputs, as of the blocks that were
     read. JSON has every node once, with its inputs."""
-    from airflow_provider_odf.chain.publications import block_as_of
-    from airflow_provider_odf.lineage.upstream import nodes, upstream
-
     opened = existing_store(store, input_store)
     dataset = opened.dataset(name)
     block = ref_or_block(dataset, ref, as_of, block_as_of)
@@ -137,8 +126,6 @@ def _entry(node: Node) -> dict[str, Any]:
 
 
 def _identity(node: Node) -> dict[str, Any]:
-    from airflow_provider_odf.lineage.upstream import identifier
-
     known = identifier(node)
     return {
         "label": node.label,

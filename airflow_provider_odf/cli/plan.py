@@ -4,44 +4,46 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from difflib import unified_diff
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_odf.cli.output import Format, FormatOption, InputStoresOption, StoreOption, near, print_json
-from airflow_provider_odf.cli.run import (
-    checked,
-    load_manifests,
-    no_manifests,
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cli.manifests import checked, load_manifests, no_manifests
+from airflow_provider_odf.cli.options import (
+    Format,
+    FormatOption,
+    InputStoresOption,
+    StoreOption,
+    near,
     open_store,
-    print_warnings,
+    print_json,
+    print_problems,
     problem_json,
 )
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Problem
+from airflow_provider_odf.evolution.analysis import Ask, analyzed_transform, recorded_evaluation
+from airflow_provider_odf.evolution.difference import Change, Difference
+from airflow_provider_odf.evolution.inputs import has_new_input, linked, with_ids
+from airflow_provider_odf.evolution.plan import Plan
+from airflow_provider_odf.evolution.plan import plan as plan_changes
+from airflow_provider_odf.manifest import model, public_source
+from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.manifest.public_source import dump
 from airflow_provider_odf.redaction import without
-
-if TYPE_CHECKING:
-    from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.chain.state import ChainState
-    from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.evolution.difference import Change, Difference
-    from airflow_provider_odf.evolution.plan import Plan
-    from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.runner.local import LocalRunner
 
 _MAX_WIDTH = 100
 """Maximum number of characters of a value on one line."""
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command of this module to the tool."""
-    app.command("plan")(plan_manifests)
-
-
-def plan_manifests(
+def plan(
     manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST")],
     store: StoreOption = None,
     input_store: InputStoresOption = None,
@@ -52,22 +54,21 @@ def plan_manifests(
     For a derivative it also shows how its query is evaluated; Spark analyzes a query that no run has evaluated yet.
     Nothing is written. Exit 0 with or without changes, 1 if a dataset cannot be read, 2 if a change is refused.
     """
-    from airflow_provider_odf.evolution.plan import Plan
-
     target = open_store(store, input_store)
     loaded = checked(load_manifests(manifests, target))
-    print_warnings(loaded)
-    plans: list[Plan] = []
-    unreadable: list[tuple[str, Problem]] = []
-    with _Planner(target, loaded.manifests) as planner:
+    print_problems((), loaded.warnings)
+    plans, unreadable = list[Plan](), list[Plan]()
+    declared = {manifest.snapshot.alias for manifest in loaded.manifests}
+    with LocalRunner() as runner:
         for manifest in loaded.manifests:
+            alias = str(manifest.snapshot.alias)
             try:
-                plans.append(planner.plan(manifest))
+                plans.append(_planned(target, manifest, declared, lambda request: runner.submit(request).result()))
             except ManifestInvalid as e:
-                plans.append(Plan(str(manifest.snapshot.alias), False, problems=tuple(e.problems)))
+                plans.append(Plan(alias, False, problems=tuple(e.problems)))
             except Exception as e:  # any error: the other datasets follow
                 problem = Problem(Place(str(manifest.file)), str(as_odf_error(e)))
-                unreadable.append((str(manifest.snapshot.alias), problem))
+                unreadable.append(Plan(alias, False, problems=(problem,)))
     _print(plans, unreadable, how)
     if loaded.problems:
         raise ManifestInvalid(loaded.problems)
@@ -76,81 +77,48 @@ def plan_manifests(
     raise typer.Exit(2 if any(plan.problems for plan in plans) else int(bool(unreadable)))
 
 
-class _Planner:
-    """Makes the plans of one command. Only the query of a derivative that no run has analyzed yet starts Spark."""
+def _planned(store: Store, manifest: Manifest, declared: Collection[DatasetAlias], ask: Ask) -> Plan:
+    """Return the plan of a manifest. Only the query of a derivative that no run has analyzed yet starts the engine.
 
-    def __init__(self, store: Store, manifests: Iterable[Manifest]) -> None:
-        from airflow_provider_odf.runner.local import LocalRunner
-
-        self._store, self._runner = store, LocalRunner()
-        self._declared = {manifest.snapshot.alias for manifest in manifests}
-
-    def __enter__(self) -> _Planner:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self._runner.close()
-
-    def plan(self, manifest: Manifest) -> Plan:
-        """Return the plan of a manifest.
-
-        :raises DatasetGone: the dataset was deleted from the store.
-        """
-        from airflow_provider_odf.chain.replay import replay
-        from airflow_provider_odf.evolution.inputs import linked, with_ids
-        from airflow_provider_odf.evolution.plan import plan
-
-        store = linked(self._store, manifest)
-        dataset = self._store.get(manifest.snapshot.alias)
-        if dataset is None:
-            self._store.check_new(manifest.snapshot.alias)
-        manifest = with_ids(manifest, store, self._declared)
-        state = replay(dataset) if dataset else None
-        planned = plan(state, manifest)
-        return planned if planned.problems else self._with_evaluation(planned, manifest, store, dataset, state)
-
-    def _with_evaluation(
-        self, planned: Plan, manifest: Manifest, store: Store, dataset: Dataset | None, state: ChainState | None
-    ) -> Plan:
-        """Return the plan with a note on how the query of a derivative is evaluated, or with what is wrong with it."""
-        from airflow_provider_odf.evolution.analysis import analyzed_transform, recorded_evaluation
-        from airflow_provider_odf.evolution.inputs import has_new_input
-        from airflow_provider_odf.manifest import model
-
-        event = manifest.snapshot.last(model.SetTransform)
-        if event is None:
-            return planned
-        found = recorded_evaluation(dataset, event.transform) if dataset is not None else None
-        if found is None and not has_new_input(event):
-            try:
-                found = analyzed_transform(
-                    state, manifest, event, store, lambda request: self._runner.submit(request).result()
-                )
-            except ManifestInvalid as e:
-                return replace(planned, problems=tuple(e.problems))
-        note = (
-            f"evaluation: {found.kind}: {found.reason}" if found else "its query is analyzed once its inputs have data"
-        )
-        return replace(planned, notes=(*planned.notes, note))
+    :raises ManifestInvalid: the manifest, or its query, is not valid.
+    :raises DatasetGone: the dataset was deleted from the store.
+    """
+    dataset, inputs = store.get(manifest.snapshot.alias), linked(store, manifest)
+    if dataset is None:
+        store.check_new(manifest.snapshot.alias)
+    manifest = with_ids(manifest, inputs, declared)
+    state = replay(dataset) if dataset else None
+    planned = plan_changes(state, manifest)
+    event = manifest.snapshot.last(model.SetTransform)
+    if planned.problems or event is None:
+        return planned
+    evaluation = recorded_evaluation(dataset, event.transform) if dataset is not None else None
+    if evaluation is None and not has_new_input(event):
+        try:
+            evaluation = analyzed_transform(state, manifest, event, inputs, ask)
+        except ManifestInvalid as e:
+            return replace(planned, problems=tuple(e.problems))
+    note = "its query is analyzed once its inputs have data"
+    if evaluation is not None:
+        note = f"evaluation: {evaluation.kind}: {evaluation.reason}"
+    return replace(planned, notes=(*planned.notes, note))
 
 
-def _print(plans: Sequence[Plan], unreadable: Sequence[tuple[str, Problem]], how: Format) -> None:
+def _print(plans: Sequence[Plan], unreadable: Sequence[Plan], how: Format) -> None:
+    """Print plans, and the problem of each dataset whose chain cannot be read."""
     if how is Format.json:
-        print_json([*map(_plan_json, plans), *(_error_json(name, problem) for name, problem in unreadable)])
+        print_json([*(_json(p, _action(p)) for p in plans), *(_json(p, "error") for p in unreadable)])
         return
     for plan in plans:
         print(near("\n".join(_lines(plan))))
-    for name, problem in unreadable:
-        print(near(f"{name}: {problem.message}"), file=sys.stderr)
+    for plan in unreadable:
+        print(near(f"{plan.dataset}: {plan.problems[0].message}"), file=sys.stderr)
 
 
 def _action(plan: Plan) -> str:
     if plan.problems:
         return "refused"
     return "create" if plan.is_new else "change" if plan.changes else "no changes"
-
-
-# --- text -----------------------------------------------------------------------------------------------------------
 
 
 def _lines(plan: Plan) -> Iterator[str]:
@@ -182,15 +150,11 @@ def _title(change: Change) -> str:
 
 
 def _content(change: Change) -> dict[str, Any]:
-    from airflow_provider_odf.manifest import public_source
-
     return {key: value for key, value in public_source.dump(change.event).items() if key not in ("kind", "sourceName")}
 
 
 def _secrets(change: Change) -> set[str]:
     """Return the literal secrets in an event and the event that it replaces. Logs of CI keep all output."""
-    from airflow_provider_odf.manifest import public_source
-
     before = public_source.secrets(change.before) if change.before is not None else set()
     return before | public_source.secrets(change.event)
 
@@ -242,33 +206,17 @@ def _format_value(value: Any) -> str:
     return text if len(text) <= _MAX_WIDTH else f"{text[:_MAX_WIDTH]}…"
 
 
-# --- JSON -----------------------------------------------------------------------------------------------------------
-
-
-def _plan_json(plan: Plan) -> dict[str, Any]:
+def _json(plan: Plan, action: str) -> dict[str, Any]:
     return {
         "dataset": plan.dataset,
-        "action": _action(plan),
+        "action": action,
         "blocks": [] if plan.problems else [_block(change) for change in plan.changes],
         "refused": [problem_json("error", problem) for problem in plan.problems],
         "notes": list(plan.notes),
     }
 
 
-def _error_json(name: str, problem: Problem) -> dict[str, Any]:
-    """Return the entry of a dataset whose chain cannot be read."""
-    return {
-        "dataset": name,
-        "action": "error",
-        "blocks": [],
-        "refused": [problem_json("error", problem)],
-        "notes": [],
-    }
-
-
 def _block(change: Change) -> dict[str, Any]:
-    from airflow_provider_odf.manifest.public_source import dump
-
     secrets = _secrets(change)
     return {
         "event": dump(change.event),

@@ -5,55 +5,70 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from airflow_provider_odf.cli.output import (
+from airflow_provider_odf.author import of_command
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cli.manifests import manifest_of
+from airflow_provider_odf.cli.options import (
     Format,
     FormatOption,
     NameArgument,
     RowFormat,
     RowFormatOption,
     StoreOption,
+    VerboseOption,
+    existing_store,
     print_json,
     print_rows,
 )
-from airflow_provider_odf.cli.push import manifest_of
-from airflow_provider_odf.cli.run import VerboseOption, existing_store, progress
+from airflow_provider_odf.cli.run import progress
+from airflow_provider_odf.contract.report import document, lines, state
+from airflow_provider_odf.cycle.cycle import Cycle
+from airflow_provider_odf.cycle.decisions import changed_files, describe_decision, find, find_undecided, publish_anyway
+from airflow_provider_odf.cycle.decisions import discard as discard_
+from airflow_provider_odf.cycle.decisions import retest as retest_
+from airflow_provider_odf.cycle.rejected import LOST, Rejection, is_accepted, rejections
+from airflow_provider_odf.cycle.rejected_rows import rejected_rows
+from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.protocol import ContractReport
+from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.wording import counted, listed
 
-if TYPE_CHECKING:
-    from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.rejected import Rejection
-    from airflow_provider_odf.protocol import ContractReport
+GROUP = typer.Typer(no_args_is_help=True)
 
-app = typer.Typer(
-    name="rejected",
-    help="Inspect candidates that failed their data contract or were held back; test again, publish or discard them.",
-    no_args_is_help=True,
-)
+
 _REF = "Ref of the candidate."
+
+
 RefArgument = Annotated[str | None, typer.Argument(help=_REF, show_default="the newest")]
+
+
 UndecidedArgument = Annotated[
     str | None, typer.Argument(help=_REF, show_default="the newest that waits for a decision")
 ]
+
+
 ReasonOption = Annotated[str | None, typer.Option(help="Why, for the record of the decision.", metavar="TEXT")]
+
+
 _COLUMNS = ("outcome", "severity", "field", "description", "expected", "reason", "failedRows")
 
 
-def register(parent: typer.Typer) -> None:
-    """Add the commands of this module to the tool."""
-    parent.add_typer(app)
+@GROUP.callback()
+def rejected() -> None:
+    """Inspect candidates that failed their data contract or were held back; test again, publish or discard them."""
 
 
-@app.command("list")
+@GROUP.command("list")
 def list_(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:
     """List the rejected candidates of a dataset, newest last."""
-    from airflow_provider_odf.cycle.rejected import rejections
-
     dataset = existing_store(store).dataset(name)
     entries = [_entry(dataset, r, how) for r in rejections(dataset)]
     if not entries and how is Format.table:
@@ -63,8 +78,6 @@ def list_(name: NameArgument, store: StoreOption = None, how: FormatOption = For
 
 
 def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any]:
-    from airflow_provider_odf.cycle.rejected import LOST, is_accepted
-
     record, report, is_lost = rejection.record, rejection.report, rejection.record == LOST
     decision = "discarded" if record.is_discarded else "accepted" if is_accepted(dataset, record) else None
     return {
@@ -84,12 +97,10 @@ def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any
 
 def _failed(report: ContractReport) -> int:
     """Return the number of failed clauses as `odf rejected show` counts them: warnings are none."""
-    from airflow_provider_odf.contract.report import state
-
     return sum(state(result) == "fail" for result in report.results)
 
 
-@app.command()
+@GROUP.command()
 def show(
     name: NameArgument,
     ref: RefArgument = None,
@@ -104,9 +115,6 @@ def show(
 
     Values of columns that the contract classifies as sensitive, or that are made of such columns, are masked.
     """
-    from airflow_provider_odf.contract.report import document, lines
-    from airflow_provider_odf.cycle.decisions import find
-
     opened = existing_store(store)
     dataset = opened.dataset(name)
     rejection = find(dataset, ref)
@@ -135,10 +143,6 @@ def _reasons(rejection: Rejection) -> Iterator[str]:
 
 
 def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, most: int, how: RowFormat) -> None:
-    from airflow_provider_odf.chain.replay import replay
-    from airflow_provider_odf.cycle.rejected_rows import rejected_rows
-    from airflow_provider_odf.cycle.sensitive import SensitiveColumns
-
     state = replay(dataset, rejection.block_hash)
     sensitive = SensitiveColumns(store).names(dataset, state)
     rows = rejected_rows(dataset, rejection, most, state, sensitive=sensitive)
@@ -150,7 +154,7 @@ def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, most: i
         print(f"… {counted(rows.total - most, 'more row')}: use -n", file=sys.stderr)
 
 
-@app.command()
+@GROUP.command()
 def publish(
     name: NameArgument, ref: UndecidedArgument = None, reason: ReasonOption = None, store: StoreOption = None
 ) -> None:
@@ -161,10 +165,6 @@ def publish(
     If the head has moved since, the candidate cannot be published. The decision is then kept: the next run that merges
     the same input publishes it. To publish a discarded candidate, name its ref.
     """
-    from airflow_provider_odf.author import of_command
-    from airflow_provider_odf.cycle.decisions import changed_files, find_undecided, publish_anyway
-    from airflow_provider_odf.cycle.rejected import is_accepted
-
     author = of_command("odf rejected publish", reason)
     target = existing_store(store)
     dataset = target.dataset(name)
@@ -190,7 +190,7 @@ def publish(
         )
 
 
-@app.command()
+@GROUP.command()
 def retest(
     name: NameArgument,
     ref: UndecidedArgument = None,
@@ -210,14 +210,6 @@ def retest(
 
     Its data is not fetched again. This is for a contract that was corrected, or clauses about other datasets.
     """
-    from airflow_provider_odf.author import of_command
-    from airflow_provider_odf.contract.report import lines
-    from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.decisions import find_undecided
-    from airflow_provider_odf.cycle.decisions import retest as retest_
-    from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.runner.local import LocalRunner
-
     author = of_command("odf rejected retest", reason)
     target = existing_store(store)
     dataset = target.dataset(name)
@@ -234,7 +226,7 @@ def retest(
     print(f"{name}: published {counted(rejection.records, 'record')} of {rejection.ref}")
 
 
-@app.command()
+@GROUP.command()
 def discard(
     name: NameArgument, ref: UndecidedArgument = None, reason: ReasonOption = None, store: StoreOption = None
 ) -> None:
@@ -242,10 +234,6 @@ def discard(
 
     Later runs no longer fail because of it, and continue with newer data of the source. Its blocks and slices are kept.
     """
-    from airflow_provider_odf.author import of_command
-    from airflow_provider_odf.cycle.decisions import discard as discard_
-    from airflow_provider_odf.cycle.decisions import find_undecided
-
     author = of_command("odf rejected discard", reason)
     dataset = existing_store(store).dataset(name)
     rejection = find_undecided(dataset, ref)
@@ -259,7 +247,5 @@ def discard(
 
 
 def _print_unchanged(dataset: Dataset, rejection: Rejection) -> None:
-    from airflow_provider_odf.cycle.decisions import describe_decision
-
     earlier = describe_decision(dataset, rejection)
     print(f"{dataset.alias}: nothing has changed: {rejection.ref} is already {earlier}")

@@ -1,4 +1,4 @@
-"""``odf list`` and ``odf show``: the datasets of a store, and the description of one of them."""
+"""Commands about the datasets of a store: ``list``, ``show``, ``log`` and ``publications``."""
 
 from __future__ import annotations
 
@@ -7,39 +7,50 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
 import typer
 
-from airflow_provider_odf.cli.output import (
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.dataset_facts import attachments, event_summary, facts, log_entries, origins, summary
+from airflow_provider_odf.chain.publications import (
+    PUBLISHED,
+    Entry,
+    Publication,
+    block_as_of,
+    newest,
+    published_history,
+)
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cli.options import (
+    AsOfOption,
     Format,
     FormatOption,
     NameArgument,
+    RefOption,
     RowFormat,
     RowFormatOption,
     StoreOption,
+    existing_store,
     near,
     print_json,
     print_rows,
     print_table,
+    ref_or_block,
 )
-from airflow_provider_odf.cli.run import existing_store
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.wording import counted, suggestion
+from airflow_provider_odf.health.facts import read_facts
+from airflow_provider_odf.health.health import Runs, health
+from airflow_provider_odf.manifest import public_source
+from airflow_provider_odf.protocol import DatasetVocabulary
+from airflow_provider_odf.wording import counted, printable, suggestion
 
 _SUMMARY = ("name", "kind", "health", "records", "size", "watermark", "published")
-
-if TYPE_CHECKING:
-    from airflow_provider_odf.chain.state import ChainState
-    from airflow_provider_odf.chain.store import Store
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the tool."""
-    app.command("list")(list_datasets)
-    app.command()(show)
 
 
 def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
@@ -47,10 +58,6 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
 
     Health is what chains and contracts say now. It does not know runs of Airflow.
     """
-    from airflow_provider_odf.chain.dataset_facts import summary
-    from airflow_provider_odf.health.facts import read_facts
-    from airflow_provider_odf.health.health import Runs, health
-
     now = datetime.now(timezone.utc)
     target = existing_store(store)
     rows, code = [], 0
@@ -72,8 +79,6 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
 
 
 def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
-    from airflow_provider_odf.manifest import public_source
-
     return {**row, "records": f"{row['records']:,}", "size": public_source.size(row["size"])}
 
 
@@ -86,9 +91,6 @@ def show(
     how: FormatOption = Format.table,
 ) -> None:
     """Show the description, license, attachments, sources, schema, size and state of a dataset."""
-    from airflow_provider_odf.chain.dataset_facts import facts
-    from airflow_provider_odf.chain.replay import replay
-
     opened = existing_store(store)
     dataset = opened.dataset(name)
     state = replay(dataset)
@@ -110,8 +112,6 @@ def show(
 
 
 def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> None:
-    from airflow_provider_odf.chain.dataset_facts import attachments
-
     contents = attachments(state)
     if path not in contents:
         raise InvalidInput(f"dataset {alias} has no attachment {path!r} ({suggestion(path, list(contents))})")
@@ -124,8 +124,6 @@ def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> 
 
 def _pairs(store: Store, info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
     """Yield a label and text for each known fact."""
-    from airflow_provider_odf.manifest import public_source
-
     yield "Id", info["id"]
     if info["keywords"]:
         yield "Keywords", ", ".join(info["keywords"])
@@ -138,9 +136,6 @@ def _pairs(store: Store, info: Mapping[str, Any], state: ChainState) -> Iterator
 
 
 def _source_pairs(store: Store, state: ChainState) -> Iterator[tuple[str, str]]:
-    from airflow_provider_odf.chain.dataset_facts import origins
-    from airflow_provider_odf.protocol import DatasetVocabulary
-
     if state.kind == "Root" and state.polling_source is None and not state.push_sources:
         yield "Source", "none"
     inputs = state.transform.inputs if state.transform is not None else ()
@@ -151,8 +146,6 @@ def _source_pairs(store: Store, state: ChainState) -> Iterator[tuple[str, str]]:
 
 
 def _state_pairs(info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    from airflow_provider_odf.manifest import public_source
-
     files = f" in {counted(info['slices'], 'file')}, {public_source.size(info['size'])}" if info["slices"] else ""
     yield "Records", f"{info['records']:,}{files}"
     if info["watermark"]:
@@ -168,9 +161,6 @@ def _state_pairs(info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _publication(publication: Mapping[str, Any]) -> str:
-    from airflow_provider_odf.author import Author
-    from airflow_provider_odf.chain.publications import PUBLISHED
-
     if not publication["isRecorded"]:
         return f"{publication['published']}, the time of its block: no publication is recorded"
     author = Author(publication["who"], publication["reason"], publication["run"])
@@ -197,7 +187,7 @@ def _print_columns(info: Mapping[str, Any], key: tuple[str, ...]) -> None:
         ("Column", "Type", "", ""),
         [
             (
-                _escape(column["name"]),
+                printable(column["name"]),
                 column["type"],
                 "" if column["nullable"] else "NOT NULL",
                 "key" if column["name"].lower() in keys else "",
@@ -209,7 +199,7 @@ def _print_columns(info: Mapping[str, Any], key: tuple[str, ...]) -> None:
 
 def _wrap(text: str, indent: str) -> str:
     """Return an indented text, wrapped to the width of a terminal. In a pipe lines are not wrapped."""
-    lines = [_escape(line) for line in text.strip().splitlines()]
+    lines = [printable(line) for line in text.strip().splitlines()]
     if sys.stdout.isatty():
         width = max(40, shutil.get_terminal_size().columns)
         wrap = textwrap.TextWrapper(width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
@@ -219,6 +209,64 @@ def _wrap(text: str, indent: str) -> str:
     return "\n".join(lines)
 
 
-def _escape(text: str) -> str:
-    """Return a text with control characters escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def log(
+    name: NameArgument,
+    ref: RefOption = None,
+    as_of: AsOfOption = None,
+    store: StoreOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Show the metadata chain of a dataset, newest block last.
+
+    `systemTime` is the time of the merge, `published` when readers saw the block. It is empty where no publication is
+    recorded: the time of the block counts.
+    """
+    opened = existing_store(store)
+    dataset = opened.dataset(name)
+    entries = log_entries(dataset, ref_or_block(dataset, ref, as_of, block_as_of))
+    if how is Format.json:
+        print_json(list(entries))
+        return
+    rows = [
+        {
+            "#": str(entry["sequenceNumber"]),
+            "hash": entry["hash"][:13],
+            "systemTime": entry["systemTime"],
+            "published": entry["published"] if entry["isRecorded"] else "",
+            "event": entry["event"]["kind"],
+            "": event_summary(entry["event"], opened.input_name).partition("\n")[0],
+        }
+        for entry in entries
+    ]
+    print_rows(rows, how)
+
+
+def publications(
+    name: NameArgument,
+    n: Annotated[int, typer.Option("-n", help="Number of publications.", min=1)] = 20,
+    ref: RefOption = None,
+    store: StoreOption = None,
+    how: RowFormatOption = RowFormat.table,
+) -> None:
+    """Show the newest publications of a dataset: when they were merged and published, by whom and why."""
+    dataset = existing_store(store).dataset(name)
+    recorded = newest(published_history(dataset, ref or "head"), n)[::-1]
+    rows = [_publication_row(dataset, entry, publication) for entry, publication in recorded]
+    if rows or how is not RowFormat.table:
+        print_rows([{**row, "hash": row["hash"][:13]} for row in rows] if how is RowFormat.table else rows, how)
+    else:
+        print("no publication is recorded: the times of blocks count", file=sys.stderr)
+
+
+def _publication_row(dataset: Dataset, entry: Entry, publication: Publication | None) -> dict[str, Any]:
+    author = publication.author if publication is not None else None
+    return {
+        "hash": entry.block_hash,
+        "blocks": f"{entry.first}..{entry.last}",
+        "merged": str(dataset.block(entry.block_hash).system_time),
+        "published": str(entry.time),
+        "decision": publication.decision if publication is not None else "unknown: its record is damaged",
+        "who": author.who if author is not None else None,
+        "reason": author.reason if author is not None else None,
+        "run": author.run_name if author is not None else None,
+    }

@@ -48,7 +48,8 @@ def page() -> str:
 
 
 def _commands(group: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if getattr(command, "commands", None):
             yield from _commands(command, (*words, name))
         else:

@@ -346,6 +346,19 @@ def test_warnings_of_a_contract_do_not_make_its_manifest_invalid(tmp_path: Path)
     ]
 
 
+def test_a_run_prints_the_warnings_of_a_contract(tmp_path: Path) -> None:
+    (tmp_path / "cities.yaml").write_text(MANIFEST.replace("FOLDER", str(tmp_path)))
+    contract = tmp_path / "cities.datacontract.yaml"
+    contract.write_text(CONTRACT.replace("required: true", "requird: true"))
+    command = [sys.executable, "-c", "from airflow_provider_odf.cli import main; main()", "run", "cities.yaml"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1  # the file of the source is missing
+    assert done.stderr.splitlines()[0] == (
+        "cities.datacontract.yaml:7:28: warning: models.cities.fields.city: unknown key 'requird' "
+        "(did you mean 'required'?)"
+    )
+
+
 def test_a_broken_contract_is_found_by_validate_and_stops_a_run(tmp_path: Path) -> None:
     (tmp_path / "cities.yaml").write_text(MANIFEST.replace("FOLDER", str(tmp_path)))
     (tmp_path / "cities.csv").write_text("city,founded,area,population\n")

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_odf.chain.record_rows import Rows
 from airflow_provider_odf.cli import inspect
-from airflow_provider_odf.cli.output import Format, RowFormat, near, print_rows
+from airflow_provider_odf.cli.options import Format, RowFormat, near, print_rows
 
 pa = pytest.importorskip("pyarrow")
 
@@ -47,7 +47,7 @@ def test_a_long_state_is_cut_in_a_table_alone(
             return name
 
     monkeypatch.setattr(inspect, "existing_store", lambda store: Store())
-    monkeypatch.setattr("airflow_provider_odf.chain.record_rows.state_rows", lambda dataset, ref, cache: numbers(3500))
+    monkeypatch.setattr(inspect, "state_rows", lambda dataset, ref, cache: numbers(3500))
     inspect.state("numbers", None)
     out, err = capsys.readouterr()
     assert (len(out.splitlines()), out.splitlines()[-1]) == (1002, "999")
