@@ -14,9 +14,9 @@ from airflow_provider_odf.evolution import apply
 from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.template import Environment
-from airflow_provider_odf.source import files_glob
+from airflow_provider_odf.source import fetchers
 from airflow_provider_odf.source import poll as source
-from airflow_provider_odf.source.context import Context
+from airflow_provider_odf.source.fetching import Context
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.messages import Limits
     from airflow_provider_odf.errors import Place
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.source.files import SourceFile, SourceFiles
+    from airflow_provider_odf.source.fetching import SourceFile, SourceFiles
 
 
 def poll(cycle: Cycle) -> Input | UpToDate:
@@ -140,21 +140,18 @@ class _PolledSource:
         """Fetch what the source has after a rejected candidate. Rejected files of a glob are fetched again once one of
         them has changed or there is a new one; discarded files, once they have changed themselves. New content of a URL
         replaces the rejected content."""
-        fetch = self.polling.fetch
-        if isinstance(fetch, model.FetchStepFilesGlob) and self._stamps(fetch, published) != rejection.record.stamps:
-            return self.after(published)
-        return self.after(_Position(rejection.source_state, rejection.block_hash))
-
-    def _stamps(self, fetch: model.FetchStepFilesGlob, position: _Position) -> dict[str, str]:
         cycle = self.cycle
-        return files_glob.stamps(
-            fetch,
+        stamps = fetchers.stamps(
+            self.polling.fetch,
             self.manifest.file.parent,
-            position.state,
+            published.state,
             cycle.options,
             system_time=cycle.system_time,
             discarded=self.discarded,
         )
+        if stamps not in (None, rejection.record.stamps):
+            return self.after(published)
+        return self.after(_Position(rejection.source_state, rejection.block_hash))
 
     def _place(self, at: tuple[str, ...]) -> Place:
         """Return the place of a value of the fetch step in the manifest."""

@@ -14,7 +14,7 @@ from airflow_provider_odf.cycle import media_types
 from airflow_provider_odf.cycle.messages import Input, InputFile, Pushed, SourceState
 from airflow_provider_odf.cycle.sources import source_name_of, source_of
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest import ddl, fetch_kinds, model
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES
 from airflow_provider_odf.source import savepoint, uris
 from airflow_provider_odf.source.push import InputFiles, Receiver, check_form, write_records
@@ -139,7 +139,7 @@ class Intake:
             allows=self.data.allows,
         )
         if isinstance(source, model.SetPollingSource):
-            receiver = replace(receiver, prepare=source.prepare or (), event_time=_event_time(source.fetch))
+            receiver = replace(receiver, prepare=source.prepare or (), event_time=fetch_kinds.event_time(source.fetch))
         return receiver.receive(self.data.uris)
 
     def source_state(self, source: Source, paths: tuple[str, ...]) -> SourceState | None:
@@ -164,15 +164,6 @@ def _refuse_disabled(dataset: Dataset, name: str) -> None:
                 f"push source {name} of {dataset.alias} was disabled at {block.system_time} "
                 f"(block {block.sequence_number}): restore its AddPushSource in the manifest to push again"
             )
-
-
-def _event_time(fetch: model.FetchStep) -> model.EventTimeSource:
-    """Return the event time that a file has if a fetch step fetches it."""
-    if isinstance(fetch, model.FetchStepUrl | model.FetchStepFilesGlob) and fetch.event_time is not None:
-        return fetch.event_time
-    if isinstance(fetch, model.FetchStepUrl):
-        return model.EventTimeSourceFromMetadata()
-    return model.EventTimeSourceFromSystemTime()
 
 
 def _content_hash(paths: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from airflow_provider_odf.cycle.sources import source_state
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder_settings import settings_files
+from airflow_provider_odf.source.fetchers import has_stamps
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -59,7 +60,7 @@ def _position(new: Position, dataset: Dataset, manifest: Manifest, contract: str
     rejection, discarded = rejected.standing(dataset, *conditions)
     if rejection is None:
         return published
-    if not isinstance(new.fetch, model.FetchStepFilesGlob):
+    if not has_stamps(new.fetch):
         return replace(new, state=rejection.source_state)
     return replace(published, rejected=rejection.record.stamps, discarded=discarded)
 

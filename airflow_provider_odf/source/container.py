@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import uuid
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,15 +22,15 @@ from airflow_provider_odf.error_conversion import system_error
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.template import variables_of
-from airflow_provider_odf.source import container_runtime, source_state
-from airflow_provider_odf.source.container_runtime import OUT
-from airflow_provider_odf.source.context import FetchedFile, FetchResult
+from airflow_provider_odf.source import source_state
+from airflow_provider_odf.source.fetching import Context, Fetch, SourceFile, SourceFiles
 from airflow_provider_odf.source.program import Program
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepContainer, SourceState
     from airflow_provider_odf.manifest.template import Environment
-    from airflow_provider_odf.source.context import Context
+    from airflow_provider_odf.source.options import Options
+
 
 _NEW_ETAG, _NEW_LAST_MODIFIED, _HAS_MORE = "new-etag", "new-last-modified", "new-has-more-data"
 _BATCH_SIZE = "10000"
@@ -84,36 +86,41 @@ def _argument(text: str, image: str, environment: Environment) -> str:
     return environment.fill(text, f"args of {image}")
 
 
-def fetch(image: Image, context: Context) -> FetchResult:
+def prepare(step: FetchStepContainer, context: Context) -> Fetch:
+    """Return how to run the container of a step.
+
+    :raises InvalidInput: a template cannot be filled, or a variable without a value is not set.
+    """
+    image = Image.of(step, context.environment)
+    return Fetch(lambda context: _fetch(image, context), texts=repr(image), has_savepoint=True)
+
+
+def _fetch(image: Image, context: Context) -> SourceFiles:
     """Run the container until it has no more data, and return the output of each run as an input.
 
     :raises InvalidInput: no container runtime is installed, or containers are forbidden here.
     :raises SourceError: the container fails, times out, or writes data without moving its state.
     """
-    if "Container" in context.options.forbidden_steps:
-        place = context.options.where("forbid_steps")
-        raise InvalidInput(
-            f"{image.label}: fetch step Container is forbidden: use another step, or remove Container from {place}"
-        )
-    fetched: list[FetchedFile] = []
+    context.options.check_allowed("Container", f"{image.label}: fetch step")
+    fetched: list[SourceFile] = []
     for index in range(context.options.container_batches):
         try:
             file, has_more = _run(image, context, index)
         except SourceError as e:
             if not fetched:
                 raise
-            return FetchResult(tuple(fetched), (f"{e}; earlier batches were kept",))
+            return context.result(*fetched, warnings=(f"{e}; earlier batches were kept",))
         if file is None:
-            return FetchResult(tuple(fetched))
+            return context.result(*fetched)
         fetched.append(file)
         if not has_more:
-            return FetchResult(tuple(fetched))
+            return context.result(*fetched)
         context = replace(context, state=file.state)
     limit = f"{image.label}: has more data after {context.options.container_batches} runs: the next poll continues"
-    return FetchResult(tuple(fetched), (limit,), has_more=True)
+    return context.result(*fetched, warnings=(limit,), has_more=True)
 
 
-def _run(image: Image, context: Context, index: int) -> tuple[FetchedFile | None, bool]:
+def _run(image: Image, context: Context, index: int) -> tuple[SourceFile | None, bool]:
     """Return the input of one run, or None if it has nothing new, and whether there is more."""
     private, target = context.directory / "container", context.directory / f"batch-{index:05}"
     private.mkdir(mode=0o700)
@@ -127,7 +134,7 @@ def _run(image: Image, context: Context, index: int) -> tuple[FetchedFile | None
     finally:
         shutil.rmtree(private, ignore_errors=True)
     file = _input(state, target, image.label, context)
-    if file is None or file.path is None:
+    if file is None or not file.paths:
         target.unlink()
     return file, has_more
 
@@ -137,15 +144,15 @@ def _execute(image: Image, private: Path, target: Path, context: Context) -> Non
     variables = {
         "ODF_ETAG": source_state.value_of(context.state, source_state.ETAG) or "",
         "ODF_LAST_MODIFIED": source_state.value_of(context.state, source_state.LAST_MODIFIED) or "",
-        "ODF_NEW_ETAG_PATH": f"{OUT}/{_NEW_ETAG}",
-        "ODF_NEW_LAST_MODIFIED_PATH": f"{OUT}/{_NEW_LAST_MODIFIED}",
-        "ODF_NEW_HAS_MORE_DATA_PATH": f"{OUT}/{_HAS_MORE}",
+        "ODF_NEW_ETAG_PATH": f"{_OUT}/{_NEW_ETAG}",
+        "ODF_NEW_LAST_MODIFIED_PATH": f"{_OUT}/{_NEW_LAST_MODIFIED}",
+        "ODF_NEW_HAS_MORE_DATA_PATH": f"{_OUT}/{_HAS_MORE}",
         **image.variables,
     }
-    runtime = container_runtime.command(options, image.label)
+    runtime = _runtime(options, image.label)
     flags = [
-        *container_runtime.output_flags(runtime, image.label),
-        *container_runtime.flags(private, variables, image.label, options),
+        *_output_flags(runtime, image.label),
+        *_run_flags(private, variables, image.label, options),
     ]
     command = (*runtime, "run", "--rm", "--name", name, *flags, *_image_and_arguments(image))
     stop = (*runtime, "kill", name)
@@ -200,7 +207,7 @@ def _text(path: Path) -> str:
         return stream.read(_MAX_STATE).decode("utf-8", "replace")
 
 
-def _input(state: SourceState | None, target: Path, label: str, context: Context) -> FetchedFile | None:
+def _input(state: SourceState | None, target: Path, label: str, context: Context) -> SourceFile | None:
     is_empty = target.stat().st_size == 0
     if source_state.is_same(state, context.state):
         if is_empty:
@@ -215,8 +222,80 @@ def _input(state: SourceState | None, target: Path, label: str, context: Context
                 f"{label}: the container wrote neither data nor a state: write {_NEW_ETAG} or {_NEW_LAST_MODIFIED} if "
                 "there is no data yet"
             )
-        return FetchedFile(None, context.system_time, state, label) if state else None
+        return SourceFile((), context.system_time, state, label) if state else None
     state = state or source_state.content_hash(target)
     return (
-        None if source_state.is_same(state, context.state) else FetchedFile(target, context.system_time, state, label)
+        None if source_state.is_same(state, context.state) else SourceFile((target,), context.system_time, state, label)
     )
+
+
+_OUT = "/opt/odf/out"
+_RUNTIMES = ("podman", "docker")
+_DIRECT_OUTPUT = "--log-driver=passthrough"
+_VERSION_SECONDS = 60
+
+
+def _runtime(options: Options, label: str) -> tuple[str, ...]:
+    """Return the command of the container runtime.
+
+    :raises InvalidInput: no runtime is installed.
+    """
+    if options.container_command:
+        return options.container_command
+    name = next((name for name in _RUNTIMES if shutil.which(name)), None)
+    if name is None:
+        raise InvalidInput(f"{label}: no container runtime: install podman or docker where polls run")
+    return (name,)
+
+
+def _output_flags(runtime: tuple[str, ...], label: str) -> tuple[str, ...]:
+    """Return the flags of ``run`` that prevent lost output.
+
+    Docker needs none: its client attaches before it starts a container, and waits for the end of the output.
+
+    :raises SourceError: the runtime does not show its version.
+    """
+    try:
+        return (_DIRECT_OUTPUT,) if "podman" in _version(runtime).lower() else ()
+    except OSError:
+        return ()  # starting the container fails too, with a message
+    except subprocess.SubprocessError as e:
+        raise SourceError(f"{label}: cannot get the version of the container runtime: {e}") from None
+
+
+@lru_cache
+def _version(runtime: tuple[str, ...]) -> str:
+    """Return the version text of a runtime. Its command does not tell: podman also has a ``docker`` command."""
+    arguments = (*runtime, "--version")
+    return subprocess.run(arguments, capture_output=True, timeout=_VERSION_SECONDS, check=True).stdout.decode()
+
+
+def _run_flags(private: Path, variables: dict[str, str], label: str, options: Options) -> list[str]:
+    """Return the flags of ``run``.
+
+    Values of variables stay out of the command line, which everyone on a machine can read. The container inherits them;
+    those that the runtime needs itself (PATH, HOME) are in a private file.
+
+    :raises InvalidInput: a value for that file has line breaks.
+    """
+    result = ["--network", options.container_network, "--volume", f"{(private / 'out').absolute()}:{_OUT}"]
+    if options.container_memory:
+        result += ["--memory", options.container_memory]
+    if options.container_cpus:
+        result += ["--cpus", options.container_cpus]
+    shadowed = {name: value for name, value in variables.items() if os.environ.get(name, value) != value}
+    result += [flag for name in variables if name not in shadowed for flag in ("--env", name)]
+    if shadowed:
+        result += ["--env-file", str(_env_file(private / "env", shadowed, label))]
+    return [*result, *options.container_arguments]
+
+
+def _env_file(path: Path, variables: dict[str, str], label: str) -> Path:
+    if broken := [name for name, value in variables.items() if "\n" in value or "\r" in value]:
+        raise InvalidInput(
+            f"env {broken[0]} of {label}: the value has line breaks, and the worker has a variable of the same name: "
+            "rename the variable"
+        )
+    path.touch(mode=0o600)
+    path.write_text("".join(f"{name}={value}\n" for name, value in variables.items()), encoding="utf-8")
+    return path

@@ -20,7 +20,8 @@ from typing import IO, TYPE_CHECKING
 
 from airflow_provider_odf.error_conversion import system_error
 from airflow_provider_odf.errors import SourceError
-from airflow_provider_odf.source.progress import Transfer, megabytes
+from airflow_provider_odf.source.options import megabytes
+from airflow_provider_odf.source.transfer import Progress
 
 if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
@@ -147,7 +148,7 @@ class _Unpacking:
 
     def __init__(self, label: str, packed_size: int, options: Options, tell: Callable[[str], None]) -> None:
         self.label, self._packed_size, self._options = label, packed_size, options
-        self._transfer = Transfer(f"{label}: decompressed", tell)
+        self._progress = Progress(f"{label}: decompressed", tell)
         self._size = 0
 
     def copy(self, pieces: Iterator[bytes], file: IO[bytes]) -> None:
@@ -155,7 +156,7 @@ class _Unpacking:
             self._size += len(piece)
             self._check()
             file.write(piece)
-            self._transfer.reached(self._size)
+            self._progress.reached(self._size)
 
     def _check(self) -> None:
         if self._size > self._options.largest_file:

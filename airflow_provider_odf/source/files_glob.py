@@ -7,33 +7,36 @@ never ingested, such as a second file with the name of an ingested file. A chang
 
 from __future__ import annotations
 
+import asyncio
 import errno
+import fnmatch
 import functools
 import glob
 import itertools
+import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf import multiformats
 from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
-from airflow_provider_odf.file_status import status
+from airflow_provider_odf.file_status import ABSENT, is_file, is_folder, status
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata, EventTimeSourceFromSystemTime
 from airflow_provider_odf.source import event_time, local, source_state
-from airflow_provider_odf.source.context import FetchedFile, FetchResult
-from airflow_provider_odf.source.matching import matching
+from airflow_provider_odf.source.fetching import Context, Fetch, SourceFile, SourceFiles, Watched
 from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepFilesGlob, SourceState
-    from airflow_provider_odf.source.context import Context
     from airflow_provider_odf.source.options import Options
+
 
 _MAGIC = re.compile(r"[*?[]")
 _OF_SOURCE = (errno.EACCES, errno.EPERM)
@@ -52,7 +55,28 @@ class _Match:
         return source_state.etag(self.name) if self.time is None else source_state.event_time(self.time, self.name)
 
 
-def fetch(step: FetchStepFilesGlob, context: Context) -> FetchResult:
+def prepare(step: FetchStepFilesGlob, _context: Context) -> Fetch:
+    """Return how to fetch a step; a glob has no templates."""
+    return Fetch(lambda context: _fetch(step, context))
+
+
+async def check(step: FetchStepFilesGlob, watched: Watched) -> str | None:
+    """Return the version of new files. It includes size and time, so it changes while a file is being written."""
+    new = await asyncio.to_thread(
+        stamps,
+        step,
+        watched.base,
+        watched.state,
+        watched.options,
+        system_time=Instant.now(),
+        discarded=watched.discarded,
+    )
+    if new in ({}, watched.rejected):
+        return None
+    return multiformats.sha3_256(json.dumps(list(new.items())).encode())
+
+
+def _fetch(step: FetchStepFilesGlob, context: Context) -> SourceFiles:
     """Return copies of the new files.
 
     :raises SourceError: no file matches in the first poll, or a file or folder cannot be read.
@@ -65,7 +89,7 @@ def fetch(step: FetchStepFilesGlob, context: Context) -> FetchResult:
     skipped = _skipped([f for f in files if not _is_new(f, context.state)], context.base, context.past_states)
     fetched, unfinished = _copies(new, step, context)
     late = (_warning(step.path, skipped),) if skipped else ()
-    return FetchResult(fetched, (*late, *warnings, *unfinished))
+    return context.result(*fetched, warnings=(*late, *warnings, *unfinished))
 
 
 def stamps(
@@ -184,9 +208,9 @@ def _is_new(file: _Match, state: SourceState | None) -> bool:
 
 def _copies(
     new: list[_Match], step: FetchStepFilesGlob, context: Context
-) -> tuple[tuple[FetchedFile, ...], tuple[str, ...]]:
+) -> tuple[tuple[SourceFile, ...], tuple[str, ...]]:
     """Copy files up to the first one that is still being written, to keep the order."""
-    fetched: list[FetchedFile] = []
+    fetched: list[SourceFile] = []
     for file in new:
         try:
             fetched.append(_copy(file, step, context, len(fetched)))
@@ -197,13 +221,13 @@ def _copies(
     return tuple(fetched), ()
 
 
-def _copy(file: _Match, step: FetchStepFilesGlob, context: Context, index: int) -> FetchedFile:
+def _copy(file: _Match, step: FetchStepFilesGlob, context: Context, index: int) -> SourceFile:
     target = context.directory / f"file-{index:05}"
     copied = local.copy(context.base / file.path, target, file.path)
     time = file.time or event_time.of(
         step.event_time, paths=(file.name, file.path), modified=local.modified(copied), system_time=context.system_time
     )
-    return FetchedFile(target, time, file.state, file.path, local.stamp(copied))
+    return SourceFile((target,), time, file.state, file.path, local.stamp(copied))
 
 
 def _time(step: FetchStepFilesGlob, base: Path, path: str, system_time: Instant) -> Instant:
@@ -255,3 +279,61 @@ def _warning(pattern: str, skipped: list[str]) -> str:
     files = listed(skipped)
     advice = "ingest them with `odf push`, then move them to another folder"
     return f"{pattern}: skipped files that sort before ingested ones: {files} ({advice})"
+
+
+_ANY_DEPTH = "**"
+
+
+def matching(pattern: str, base: str | os.PathLike[str]) -> list[str]:
+    """Return the paths of matching files, relative to the base if the pattern is. A path can occur several times.
+
+    ``**`` matches folders at any depth, without hidden ones, and follows links unless they lead back.
+
+    :raises OSError: a folder or a file cannot be read.
+    """
+    if glob.has_magic(pattern):
+        root, parts = ("/" if pattern.startswith("/") else ""), [part for part in pattern.split("/") if part]
+        paths: Iterator[str] = _expand(os.fspath(base), root, parts) if not pattern.endswith("/") else iter(())
+    else:
+        paths = iter((pattern,))
+    return [path for path in paths if is_file(os.path.join(base, path))]
+
+
+def _expand(base: str, folder: str, parts: Sequence[str]) -> Iterator[str]:
+    """Yield the paths below a folder that match the parts of a pattern. Paths of missing files can be among them."""
+    part, rest = parts[0], parts[1:]
+    if part == _ANY_DEPTH:
+        for below in _folders(base, folder, ()):
+            yield from _expand(base, below, rest or ["*"])
+        return
+    for name in _names(base, folder, part) if glob.has_magic(part) else [part]:
+        path = os.path.join(folder, name)
+        if rest:
+            yield from _expand(base, path, rest)
+        else:
+            yield path
+
+
+def _folders(base: str, folder: str, above: tuple[str, ...]) -> Iterator[str]:
+    """Yield a folder and those below it, except links to a folder above them."""
+    real = os.path.realpath(os.path.join(base, folder))
+    if real in above:
+        return
+    yield folder
+    for name in _names(base, folder, "*"):
+        path = os.path.join(folder, name)
+        if is_folder(os.path.join(base, path)):
+            yield from _folders(base, path, (*above, real))
+
+
+def _names(base: str, folder: str, part: str) -> list[str]:
+    """Return the names in a folder that match a part of a pattern, none if there is no folder. Hidden ones match only
+    a part that begins with a dot."""
+    try:
+        names = os.listdir(os.path.join(base, folder) or ".")
+    except OSError as e:
+        if e.errno not in ABSENT:
+            raise
+        return []
+    matches = re.compile(fnmatch.translate(part)).match
+    return [name for name in names if matches(name) and (part.startswith(".") or not name.startswith("."))]

@@ -8,51 +8,54 @@ from __future__ import annotations
 
 import errno
 import ftplib
-import os
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest import url as urls
-from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, source_state
-from airflow_provider_odf.source.context import FetchedFile, FetchResult
-from airflow_provider_odf.source.progress import Transfer
-from airflow_provider_odf.source.retry import TryAgain, retrying
-
-if TYPE_CHECKING:
-    from airflow_provider_odf.manifest.model import FetchStepUrl
-    from airflow_provider_odf.source.context import Context
+from airflow_provider_odf.source.fetching import UNKNOWN, Address, Context, Fetch, SourceFile, SourceFiles, Watched
+from airflow_provider_odf.source.transfer import Transfer, TryAgain
 
 _MISSING = "550"
 _PIECE = 1 << 18
 _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ESTALE)
 
 
-def fetch(step: FetchStepUrl, url: str, label: str, context: Context) -> FetchResult:
+def prepare(address: Address, context: Context) -> Fetch:
+    """Return how to fetch a URL. It is refused later if it is not valid."""
+    return Fetch(lambda context: _fetch(address, context), texts=address.url, has_savepoint=True)
+
+
+async def check(_address: Address, _watched: Watched) -> str:
+    """Return that only a poll can tell whether the content is new."""
+    return UNKNOWN
+
+
+def _fetch(address: Address, context: Context) -> SourceFiles:
     """Fetch the file if its content differs from the context's state.
 
     :raises InvalidInput: the URL is not valid.
     :raises SourceError: the server has no such file, or refuses the login.
     :raises SourceUnavailable: the server cannot be reached, or the connection is lost.
     """
-    download = _Download(urlsplit(url), label, context)
-    download.run()
+    url, download = urlsplit(address.url), _Download(urlsplit(address.url), address.label, context)
+    download.retry(download.attempt)
     state = source_state.content_hash(download.path)
     if source_state.is_same(state, context.state):
-        return FetchResult()
+        return context.result()
     time = event_time.of(
-        step.event_time or EventTimeSourceFromMetadata(),
-        paths=(unquote(urlsplit(url).path),),
+        fetch_kinds.event_time(address.step),
+        paths=(unquote(url.path),),
         modified=download.version.modified,
         system_time=context.system_time,
     )
-    return FetchResult((FetchedFile(download.path, time, state, label),))
+    return context.result(SourceFile((download.path,), time, state, address.label))
 
 
 @dataclass(frozen=True)
@@ -74,19 +77,14 @@ class _Version:
         return cls(size, modified)
 
 
-class _Download:
-    """A download to ``path``. After `run` the file is complete and has that ``version``."""
+class _Download(Transfer):
+    """A download. After `retry` the file is complete and has that ``version``."""
 
     def __init__(self, url: SplitResult, label: str, context: Context) -> None:
-        self.url, self.label, self.options, self.tell = url, label, context.options, context.tell
-        self.path, self.version = context.directory / "download", _Version()
-        self._received, self._best, self._failed_attempts = 0, 0, 0
+        super().__init__(label, context.directory / "download", context.options, context.tell)
+        self.url, self.version = url, _Version()
 
-    def run(self) -> None:
-        retrying(self.options, lambda: self._failed_attempts >= self.options.attempts)(self._try)
-
-    def _try(self) -> None:
-        self._failed_attempts += 1
+    def attempt(self) -> None:
         try:
             self._download()
         except ftplib.error_perm as e:
@@ -113,7 +111,7 @@ class _Download:
             name = unquote(url.path.removeprefix("/"))
             version = _Version.of(client, name)
             if None in (version.size, version.modified) or version != self.version:
-                self._received = 0
+                self.received = 0
             self.version = version
             self._receive(client, name)
             if _Version.of(client, name) != version:
@@ -122,32 +120,18 @@ class _Download:
 
     def _receive(self, client: ftplib.FTP, name: str) -> None:
         size = self.version.size
-        transfer = Transfer(self.label, self.tell, size)
-        with self.path.open("ab") as file:
-            file.truncate(self._received)
-            try:
-                connection = client.transfercmd(f"RETR {name}", self._received or None)
-            except ftplib.error_perm:
-                if not self._received:
-                    raise
-                self.version = _Version()
-                raise TryAgain(f"{self.label}: the server did not resume a download") from None
-            with connection:
-                while piece := connection.recv(_PIECE):
-                    file.write(piece)
-                    self._record_progress(len(piece))
-                    transfer.reached(self._received)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            connection = client.transfercmd(f"RETR {name}", self.received or None)
+        except ftplib.error_perm:
+            if not self.received:
+                raise
+            self.version = _Version()
+            raise TryAgain(f"{self.label}: the server did not resume a download") from None
+        with connection:
+            self.receive(iter(lambda: connection.recv(_PIECE), b""), size)
         client.voidresp()
-        if size is not None and self._received != size:
-            raise TryAgain(f"{self.label}: the connection was lost after {self._received} of {size} bytes")
-
-    def _record_progress(self, size: int) -> None:
-        self._received += size
-        if self._received > self._best:
-            self._best, self._failed_attempts = self._received, 0
-        self.options.check_download(self._received, self.label)
+        if size is not None and self.received != size:
+            raise TryAgain(f"{self.label}: the connection was lost after {self.received} of {size} bytes")
 
 
 def _client(scheme: str, timeout: float) -> ftplib.FTP:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import time as clock
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import SourceError, SourceUnavailable
+from airflow_provider_odf.file_status import status
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest import url as urls
-from airflow_provider_odf.manifest.model import EventTimeSourceFromMetadata
 from airflow_provider_odf.source import event_time, source_state
-from airflow_provider_odf.source.context import FetchedFile, FetchResult
-
-if TYPE_CHECKING:
-    from airflow_provider_odf.manifest.model import FetchStepUrl
-    from airflow_provider_odf.source.context import Context
+from airflow_provider_odf.source.fetching import Address, Context, Fetch, SourceFile, SourceFiles, Watched
 
 _PIECE = 1 << 20
 _MILLISECOND = 1_000_000
@@ -29,27 +26,55 @@ _ATTEMPTS = 3
 _PAUSE = 0.3
 
 
-def fetch(step: FetchStepUrl, path: Path, label: str, context: Context) -> FetchResult:
+def prepare(address: Address, context: Context) -> Fetch:
+    """Return how to fetch a path or ``file://`` URL."""
+    return Fetch(lambda context: _fetch(address, context))
+
+
+async def check(address: Address, watched: Watched) -> str | None:
+    """Return the stamp of a changed file, or None if it has not changed."""
+    return await asyncio.to_thread(_check, address, watched)
+
+
+def _check(address: Address, watched: Watched) -> str | None:
+    path, label = path_of(address.url, watched.base), address.label
+    try:
+        stat = status(path)
+    except OSError as e:
+        raise SourceError(f"{label}: {e.strerror}: {path}") from None
+    if stat is None:
+        raise SourceUnavailable(f"{label}: no such file")
+    return None if source_state.is_same(source_state.last_modified(modified(stat)), watched.state) else stamp(stat)
+
+
+def _fetch(address: Address, context: Context) -> SourceFiles:
     """Copy the file if its modification time differs from the state.
 
     :raises SourceError: there is no such file, or it cannot be read.
     :raises SourceUnavailable: the file keeps changing.
     """
+    path, label = path_of(address.url, context.base), address.label
     if source_state.is_same(source_state.last_modified(modified(stat(path, label))), context.state):
-        return FetchResult()
+        return context.result()
     target = context.directory / "file"
     read = modified(copy(path, target, label))
     time = event_time.of(
-        step.event_time or EventTimeSourceFromMetadata(),
+        fetch_kinds.event_time(address.step),
         paths=(str(path),),
         modified=read,
         system_time=context.system_time,
     )
-    return FetchResult((FetchedFile(target, time, source_state.last_modified(read), label),))
+    return context.result(SourceFile((target,), time, source_state.last_modified(read), label))
 
 
-def path_of(url: str, base: Path) -> Path | None:
-    """Return the path of a ``file://`` URL or of a path relative to ``base``, or None for other schemes.
+def is_local(url: str) -> bool:
+    """Return whether a URL is a ``file://`` URL or a path."""
+    scheme = urlsplit(url).scheme
+    return scheme == "file" or not ("://" in url or scheme in ("http", "https", "ftp", "ftps"))
+
+
+def path_of(url: str, base: Path) -> Path:
+    """Return the path of a ``file://`` URL or of a path relative to ``base``.
 
     >>> str(path_of("file:///data/a%20b.csv", Path("/dags")))
     '/data/a b.csv'
@@ -57,10 +82,10 @@ def path_of(url: str, base: Path) -> Path | None:
     '/dags/data/a.csv'
     """
     parts = urlsplit(url)
-    if parts.scheme == "file":
-        host = "" if parts.netloc == "localhost" else parts.netloc
-        return base / unquote(host + parts.path)
-    return None if "://" in url or parts.scheme in ("http", "https", "ftp", "ftps") else base / url
+    if parts.scheme != "file":
+        return base / url
+    host = "" if parts.netloc == "localhost" else parts.netloc
+    return base / unquote(host + parts.path)
 
 
 def modified(stat: os.stat_result) -> Instant:

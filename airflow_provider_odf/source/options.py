@@ -10,12 +10,16 @@ from typing import Any
 
 from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput, SourceError
-from airflow_provider_odf.source.progress import megabytes
 
-_KIB = 1 << 10
+_KIB, _MB = 1 << 10, 1_000_000
 _GIB = 1 << 30
 _SIZE = re.compile(r"(\d+) *([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _STEPS = ("Pipe", "Container")
+
+
+def megabytes(size: int) -> str:
+    """Return a size in MB, or in bytes below one MB."""
+    return f"{size // _MB} MB" if size >= _MB else f"{size} bytes"
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,15 @@ class Options:
     """Bytes of a failed program's error output in its message."""
     where: Callable[[str], str] = field(default=str, compare=False)
     """Return the place where an installation sets an option, for messages."""
+
+    def check_allowed(self, kind: str, what: str) -> None:
+        """Check that a kind of step is not forbidden. ``what`` is the beginning of the message.
+
+        :raises InvalidInput: it is.
+        """
+        if kind in self.forbidden_steps:
+            place = self.where("forbid_steps")
+            raise InvalidInput(f"{what} {kind} is forbidden: use another step, or remove {kind} from {place}")
 
     def check_download(self, size: int, label: str) -> None:
         """Check the size of a download.

@@ -23,17 +23,16 @@ from airflow_provider_odf.errors import (
     StorageError,
     UnexpectedError,
 )
-from airflow_provider_odf.manifest.model import FetchStepUrl, PrepStepDecompress
+from airflow_provider_odf.manifest.model import PrepStepDecompress
 from airflow_provider_odf.seal import seal
 from airflow_provider_odf.source import savepoint, source_state
-from airflow_provider_odf.source.fetch import fetch_of
-from airflow_provider_odf.source.files import SourceFiles
+from airflow_provider_odf.source.fetchers import fetch_of
 from airflow_provider_odf.source.prepare import prepare as prepare_file
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep, PrepStep, SourceState
     from airflow_provider_odf.manifest.template import Environment
-    from airflow_provider_odf.source.context import Context
+    from airflow_provider_odf.source.fetching import Context, SourceFiles
 
 
 def poll(step: FetchStep, prepare: Sequence[PrepStep], context: Context) -> SourceFiles | None:
@@ -44,8 +43,6 @@ def poll(step: FetchStep, prepare: Sequence[PrepStep], context: Context) -> Sour
     :raises SourceUnavailable: the source is unavailable now; retry later.
     :raises StorageError: the work area cannot be written.
     """
-    if isinstance(step, FetchStepUrl) and step.cache is not None and context.state is not None:
-        return None
     work, redact = context.directory, context.environment.redact
     with _redacted_errors(context.environment, work), savepoint.polling(work) as directory:
         steps = dataclasses.replace(
@@ -79,14 +76,14 @@ class _Poll:
         saved = self._load()
         if saved is None:
             return self._fetch(self.context.state)
-        if saved.state is None or saved.state.kind not in self.fetch.askable:
+        if saved.state is None or saved.state.kind not in self.fetch.comparable_states:
             is_young = saved.age < self.context.options.savepoint_age
             return self._reuse(saved) if is_young else self._fetch(self.context.state)
         return self._newest(saved, saved.state)
 
     def _load(self) -> savepoint.Savepoint | None:
         dataset = self.context.dataset_id
-        if dataset is None or not self.fetch.is_kept:
+        if dataset is None or not self.fetch.has_savepoint:
             return None
         return savepoint.load(self.work, self.key, dataset)
 
@@ -108,11 +105,10 @@ class _Poll:
     def _fetch(self, state: SourceState | None) -> SourceFiles:
         batch = self.fetch.run(dataclasses.replace(self.context, state=state))
         files = tuple(prepare_file(file, self.prepare, self.context) for file in batch.files)
-        result = SourceFiles(files, self.context.directory, batch.warnings, batch.has_more)
-        dataset = self.context.dataset_id
+        result, dataset = dataclasses.replace(batch, files=files), self.context.dataset_id
         if files and dataset is not None:
             seal(result.directory, [path for file in files for path in file.paths], dataset=dataset)
-            if self.fetch.is_kept:
+            if self.fetch.has_savepoint:
                 savepoint.keep(self.work, self.key, result, dataset)
         return result
 

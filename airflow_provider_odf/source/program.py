@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.manifest.yaml_source import command_list
-from airflow_provider_odf.source.progress import megabytes
+from airflow_provider_odf.source.options import megabytes
 from airflow_provider_odf.watchdog import Watchdog
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
 from airflow_provider_odf.owned_folders import owned_directory, sweep, was_killed
 from airflow_provider_odf.seal import is_file, open_json, sealed_hashes, sealed_json, write_seal
-from airflow_provider_odf.source.files import SourceFile, SourceFiles
+from airflow_provider_odf.source.fetching import SourceFile, SourceFiles
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep, PrepStep
@@ -156,7 +156,7 @@ def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) 
         return None
     write_seal(directory, savepoint.hashes, dataset=savepoint.dataset_id)
     warnings = (*savepoint.result.warnings, *warnings)
-    return SourceFiles(tuple(files), directory, warnings, has_more=savepoint.result.has_more)
+    return SourceFiles(directory, tuple(files), warnings, savepoint.result.has_more)
 
 
 def discard(directory: Path) -> None:
@@ -215,4 +215,4 @@ def _from_json(content: dict[str, Any], directory: Path) -> SourceFiles:
         )
         for file in content["files"]
     )
-    return SourceFiles(files, directory, tuple(content["warnings"]), has_more=content["hasMore"])
+    return SourceFiles(directory, files, tuple(content["warnings"]), content["hasMore"])

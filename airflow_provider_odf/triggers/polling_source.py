@@ -33,6 +33,34 @@ _FRESH = 300.0
 """Seconds for which values of templates are cached: connections and variables need requests to Airflow's API."""
 
 
+_FIRST_REMINDER, _LONGEST_PAUSE = 300.0, 3600.0
+"""Seconds after which a change that was not ingested is reported again; the pauses double from first to longest."""
+
+
+class ChangeFilter:
+    """Selects which changes to report. A change that was not ingested is reported again with growing pauses: its run
+    may have failed, or Airflow may have lost the event."""
+
+    def __init__(self) -> None:
+        self._reported: object = None
+        self._due = self._pause = 0.0
+
+    def should_report(self, version: object, now: float, *, longest: bool = False) -> bool:
+        """Return whether to report a new ``version`` (None: nothing new) at time ``now`` in seconds. With ``longest``
+        it is only repeated after the longest pause, for versions that do not indicate a change."""
+        if version is None:
+            self._reported = None
+            return False
+        if version != self._reported:
+            self._reported, self._pause = version, _LONGEST_PAUSE if longest else _FIRST_REMINDER
+        elif now < self._due:
+            return False
+        else:
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE)
+        self._due = now + self._pause
+        return True
+
+
 class PollingSourceTrigger(BaseEventTrigger):
     """Checks a dataset's source for new data in the triggerer, without fetching it.
 
@@ -89,11 +117,12 @@ class PollingSourceTrigger(BaseEventTrigger):
         return f"{cls.__module__}.{cls.__qualname__}", {name: getattr(self, name) for name in fields}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        from airflow_provider_odf.source import http_async, watch
+        from airflow_provider_odf.source.fetching import UNKNOWN
+        from airflow_provider_odf.source.http_client import shared_client
 
-        changes = watch.ChangeFilter()
+        changes = ChangeFilter()
         await asyncio.sleep(random.uniform(0, min(self.poke_interval, _LONGEST_DELAY)))  # noqa: S311 - no secret
-        async with http_async.shared_client() as shared:
+        async with shared_client() as shared:
             while True:
                 try:
                     async with shared.turns:
@@ -102,7 +131,7 @@ class PollingSourceTrigger(BaseEventTrigger):
                 except Exception as e:
                     version = self._message(e)
                     event = {"status": "error", "message": version}
-                if changes.should_report(version, time.monotonic(), longest=version == watch.UNKNOWN):
+                if changes.should_report(version, time.monotonic(), longest=version == UNKNOWN):
                     yield TriggerEvent(event)  # type: ignore[no-untyped-call]
                 await asyncio.sleep(self.poke_interval)
 
@@ -119,7 +148,8 @@ class PollingSourceTrigger(BaseEventTrigger):
 
         :raises OdfError: the error is not retryable, or lasts too long.
         """
-        from airflow_provider_odf.source.watch import UNKNOWN, check
+        from airflow_provider_odf.source.fetchers import check
+        from airflow_provider_odf.source.fetching import UNKNOWN
 
         position, environment = await asyncio.to_thread(self._position)
         state = position.state

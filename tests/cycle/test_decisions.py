@@ -18,8 +18,8 @@ from airflow_provider_odf.cycle.watch import position
 from airflow_provider_odf.errors import ContractRejected, InvalidInput, StillRejected
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
+from airflow_provider_odf.source.fetchers import check
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.watch import check
 
 from .conftest import NoEngine, Run, Write, cycle_of
 from .holding import TWO_ROWS, held, rows

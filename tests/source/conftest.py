@@ -17,8 +17,7 @@ from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.template import Environment
-from airflow_provider_odf.source.context import Context
-from airflow_provider_odf.source.files import SourceFiles
+from airflow_provider_odf.source.fetching import Context, SourceFiles
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.poll import poll
 

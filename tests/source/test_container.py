@@ -14,7 +14,7 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import container_runtime, program
+from airflow_provider_odf.source import container, program
 
 IMAGE = "odf-test-busybox"
 # On a machine whose own cgroups cannot be used, podman gets a mount namespace with fresh ones.
@@ -91,13 +91,13 @@ def test_flags_for_output(recorder, poller):
         "Docker version 28.2.2, build 1": [],
     }.items():
         shown.write_text(version)
-        container_runtime._version.cache_clear()
+        container._version.cache_clear()
         poller(step)
         argv = (recorder / "argv").read_text().splitlines()
         assert argv[4 : argv.index("--network")] == flags
         shutil.rmtree(poller.work)
     shown.unlink()
-    container_runtime._version.cache_clear()
+    container._version.cache_clear()
     with pytest.raises(SourceError, match=r"^img: cannot get the version of the container runtime: .* status 1\.$"):
         poller(step)
 

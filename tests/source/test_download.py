@@ -15,7 +15,7 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import progress
+from airflow_provider_odf.source import transfer
 
 NOON = 1714651200  # 2024-05-02T12:00:00Z
 BIG = b"".join(b"%07d\n" % n for n in range(250_000))
@@ -244,7 +244,7 @@ def test_unknown_content_encodings(server, poller):
 
 
 def test_progress_of_a_long_download(server, poller, monkeypatch):
-    monkeypatch.setattr(progress, "_INTERVAL", 0)
+    monkeypatch.setattr(transfer, "_INTERVAL", 0)
     url = server.serve("/big", BIG)
     poller.url(url)
     assert poller.messages[-1] == f"{url}: 2 of 2 MB"

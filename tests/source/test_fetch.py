@@ -8,8 +8,8 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.source.fetchers import check
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.watch import check
 
 SECRET = "s3kr1t/+ &x@:?#%"
 

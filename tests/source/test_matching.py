@@ -17,11 +17,10 @@ from airflow_provider_odf.errors import SourceError, StorageError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.source import uris
-from airflow_provider_odf.source.matching import matching
-from airflow_provider_odf.source.watch import _check_glob
+from airflow_provider_odf.source.files_glob import matching, stamps
 from tests.orders import ORDERS
 
-from .conftest import PATIENT
+from .conftest import PATIENT, SYSTEM_TIME
 
 NAMES = ("a", "b", "ab.csv", "b.csv", ".h", "[x]", "é.csv", "a b.csv")
 PARTS = ("*", "**", "a", "b", "*.csv", "?", "[ab]", "[!a]*", ".*", "a*", "**.csv", ".", "..", "b.csv", "[[]x]", "")
@@ -98,7 +97,7 @@ def test_a_folder_that_cannot_be_opened_is_not_up_to_date(poller):
     step = model.FetchStepFilesGlob(path="in/*.csv")
     state = poller.state("odf/etag", "a.csv")
     with pytest.raises(StorageError, match=LIMIT), no_more_files():
-        _check_glob(step, poller.base, state, PATIENT, {}, {})
+        stamps(step, poller.base, state, PATIENT, system_time=SYSTEM_TIME, discarded={})
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -122,8 +121,9 @@ def test_folders_and_files_that_a_user_may_not_read(poller):
     try:
         problems = []
         for pattern in ("list/*.csv", "enter/*.csv", "*/b.csv", "**/*.csv"):
+            step = model.FetchStepFilesGlob(path=pattern)
             with pytest.raises(SourceError, match="Permission denied") as error:
-                _check_glob(model.FetchStepFilesGlob(path=pattern), poller.base, state, PATIENT, {}, {})
+                stamps(step, poller.base, state, PATIENT, system_time=SYSTEM_TIME, discarded={})
             problems.append(str(error.value).replace(str(poller.base), "."))
         for folder in ("list", "enter"):
             with pytest.raises(StorageError, match="Permission denied"):

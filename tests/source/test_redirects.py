@@ -14,10 +14,10 @@ import pytest
 
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import http_async, http_session, redirects
+from airflow_provider_odf.source import http_client, redirects
+from airflow_provider_odf.source.fetchers import check
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.redirects import Scope, scope_of
-from airflow_provider_odf.source.watch import check
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,7 @@ def outer(monkeypatch):
     """A server on this machine's own address that redirects to ``location``."""
     address = own_address()
     if scope_of(address) == Scope.LOOPBACK:
-        for module in (http_session, http_async):
-            monkeypatch.setattr(module, "reached", lambda _: Scope.PRIVATE)
+        monkeypatch.setattr(http_client, "scope_of_response", lambda _: Scope.PRIVATE)
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

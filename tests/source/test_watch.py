@@ -9,9 +9,12 @@ import pytest
 
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import http_async
+from airflow_provider_odf.source import http_client
+from airflow_provider_odf.source.fetchers import check
+from airflow_provider_odf.source.fetching import UNKNOWN
+from airflow_provider_odf.source.http_fetch import LONGEST_COMPARED
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.watch import LONGEST_COMPARED, UNKNOWN, ChangeFilter, check
+from airflow_provider_odf.triggers.polling_source import ChangeFilter
 
 NOON = 1714651200  # 2024-05-02T12:00:00Z
 
@@ -162,7 +165,7 @@ def test_hundreds_of_sources_in_one_loop(server, poller):
     state = poller.state("odf/etag", '"v1"')
 
     async def ask_all():
-        async with http_async.shared_client() as shared:
+        async with http_client.shared_client() as shared:
 
             async def ask(step):
                 async with shared.turns:
@@ -179,7 +182,7 @@ def test_waiters_share_a_client_that_keeps_no_cookies(server):
     server.serve("/a", b"x", etag='"v1"', headers={"Set-Cookie": "session=1"})
 
     async def ask_twice():
-        async with http_async.shared_client() as shared, http_async.shared_client() as other:
+        async with http_client.shared_client() as shared, http_client.shared_client() as other:
             assert shared is other
             await shared.client.get(f"{server.url}/a")
             await shared.client.get(f"{server.url}/a")
