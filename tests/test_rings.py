@@ -63,6 +63,7 @@ COORDINATOR = (
 )
 ENGINE = (
     *(
+        "clauses.py",
         "closed_files.py",
         "column_rules.py",
         "error_conversion.py",

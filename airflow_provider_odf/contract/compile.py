@@ -13,22 +13,32 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_provider_odf import time_limits
+from airflow_provider_odf.clauses import KINDS, LIMITS, NOT_TESTED, OF_FIELDS, STRUCT_TYPES, TIME_TYPES, Kind
 from airflow_provider_odf.contract import ecma_patterns, quality, service_levels, top_level
-from airflow_provider_odf.contract.clauses import (
-    ANNOTATIONS,
-    FORMATS,
-    INNER,
-    INTEGER_FORMATS,
-    KINDS,
-    LIMITS,
-    MODEL_ANNOTATIONS,
-    NOT_TESTED,
-    SWITCHES,
-    Kind,
-)
 from airflow_provider_odf.contract.load import ContractFile
-from airflow_provider_odf.contract.model import TIME_TYPES, Clause, DataContract, Field, Model
+from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model
+from airflow_provider_odf.engine.contract.formats import FORMATS
 from airflow_provider_odf.protocol import SERVICE_LEVEL, Check, Contract
+
+_INTEGER_FORMATS = {
+    **{f"i{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64, 128)},
+    **{f"u{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64, 128)},
+}
+
+_ANNOTATIONS = frozenset({
+    "title", "description", "example", "examples", "pii", "classification", "tags", "links", "lineage", "config",
+    "$ref_obj", "domain", "name", "primaryKey", "primaryKeyPosition", "semanticType",
+    *(kind.key for kind in OF_FIELDS.values() if kind.is_switch),
+})  # fmt: skip
+"""Clauses of a field with nothing to test, and those that are compiled by functions of their own."""
+
+_MODEL_ANNOTATIONS = frozenset(
+    {"type", "title", "description", "examples", "tags", "config", "primaryKey", "physicalName"}
+)
+"""The same for clauses of a model."""
+
+_INNER = {"fields": STRUCT_TYPES, "items": {"array"}, "keys": {"map"}, "values": {"map"}}
+"""Key with nested fields -> types that have them."""
 
 
 def key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
@@ -36,7 +46,7 @@ def key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
     return Check(
         path,
         "primary_key",
-        f"({', '.join(columns)}) is never null and identifies one row",
+        KINDS["primary_key"].text.format(columns=", ".join(columns)),
         field=columns[0] if len(columns) == 1 else None,
         columns=columns,
         is_sensitive=any(map(model.is_sensitive, columns)),
@@ -98,7 +108,12 @@ class FieldChecks:
             yield replace(check, outcome="informational", reason=reason) if is_computed else check
 
     def _checks(self) -> Iterator[Check]:
-        yield self._check(self.field.path, self.field.place.line, "field_present", f"column {self.path} exists")
+        yield self._check(
+            self.field.path,
+            self.field.place.line,
+            "field_present",
+            KINDS["field_present"].text.format(field=self.path),
+        )
         for clause in self.field.clauses:
             if (check := self._of(clause)) is not None:
                 yield check
@@ -109,35 +124,33 @@ class FieldChecks:
     def _of(self, clause: Clause) -> Check | None:
         if clause.name == "primaryKey" and clause.value:
             return self._primary_key(clause)
-        if clause.name in SWITCHES and clause.value:
-            kind = SWITCHES[clause.name]
-            check = self._clause(clause, kind.name, kind.description.format(field=self.path))
+        if (kind := OF_FIELDS.get(clause.name)) is not None and kind.is_switch and clause.value:
+            check = self._clause(clause, kind.name)
             return replace(check, columns=(self.path,)) if kind.name == "unique" else check
         if clause.name == "config" and isinstance(clause.value, dict):
             return self._physical_type(clause)
         if clause.name == "$ref":
             check = self._clause(clause, "ref", f"{self.path}: $ref {clause.value}")
             return replace(check, outcome="unsupported", reason="the reference points outside the document")
-        if clause.name in KINDS:
-            return self._limit(clause, KINDS[clause.name])
+        if kind is not None and not kind.is_switch:
+            return self._limit(clause, kind)
         if clause.name in NOT_TESTED:
             outcome, reason = NOT_TESTED[clause.name]
             check = self._clause(
                 clause, "not_tested", f"{self.path}: {clause.path.rpartition('/')[2]} {_shown(clause.value)}"
             )
             return replace(check, outcome=outcome, reason=reason)
-        if clause.name in ANNOTATIONS:
+        if clause.name in _ANNOTATIONS:
             return None
         return replace(extension(clause), field=self.path, line=clause.place.line)
 
     def _limit(self, clause: Clause, kind: Kind) -> Check:
-        description = kind.description.format(field=self.path, value=_shown(clause.value))
         arguments = {kind.argument: _argument(clause)}
         if clause.name in LIMITS and isinstance(clause.value, str):
             kind = replace(kind, types=TIME_TYPES)
         if self.field.type is not None and kind.argument != "type":
             arguments["type"] = self.field.type
-        check = replace(self._clause(clause, kind.name, description), arguments=arguments)
+        check = replace(self._clause(clause, kind.name), arguments=arguments)
         if kind.types is not None and self.field.type is not None and self.field.type not in kind.types:
             reason = f"{clause.name} does not apply to the type {self.field.type}"
             return replace(check, outcome="unsupported", reason=reason)
@@ -158,37 +171,39 @@ class FieldChecks:
     def _physical_type(self, clause: Clause) -> Check | None:
         if not (kind := clause.value.get("databricksType")):
             return None
-        check = self._clause(clause, "physical_type", f"{self.path} is stored as {kind}")
-        return replace(check, path=f"{clause.path}/databricksType", arguments={"type": str(kind)})
+        kind_of_field = replace(clause, value=kind, path=f"{clause.path}/databricksType")
+        return replace(self._clause(kind_of_field, "physical_type"), arguments={"type": str(kind)})
 
     def _inner(self) -> Iterator[Check]:
         for end, child in self.field.children:
             hides = self.is_in_sensitive or self.field.is_marked_sensitive
             checks = FieldChecks(self.model, child, f"{self.path}{end}", is_in_sensitive=hides).checks()
             key = "fields" if end.startswith(".") else child.name
-            if self.field.type is None or self.field.type in INNER[key]:
+            if self.field.type is None or self.field.type in _INNER[key]:
                 yield from checks
             else:
                 reason = f"a field of type {self.field.type} has no {key}"
                 yield from (replace(check, outcome="unsupported", reason=reason) for check in checks)
 
-    def _clause(self, clause: Clause, kind: str, description: str) -> Check:
+    def _clause(self, clause: Clause, kind: str, text: str = "") -> Check:
+        """Return the check of a clause, which ``text`` describes, by default that of its kind."""
+        description = text or KINDS[kind].text.format(field=self.path, value=_shown(clause.value))
         return self._check(clause.path, clause.place.line, kind, description)
 
-    def _check(self, path: str, line: int, kind: str, description: str) -> Check:
+    def _check(self, path: str, line: int, kind: str, text: str) -> Check:
         # A report shows the whole column for values inside an array or a map.
         is_shown_whole = "[]" in self.path or "{" in self.path
         hides = (
             self.is_in_sensitive or self.field.is_sensitive or (is_shown_whole and self.model.is_sensitive(self.path))
         )
-        return Check(path, kind, description, self.path, line=line, is_sensitive=hides)
+        return Check(path, kind, text, self.path, line=line, is_sensitive=hides)
 
 
 def _argument(clause: Clause) -> Any:
     """Return the value of a clause as an argument of its check."""
     if clause.name == "enum":
         return _texts(clause.value)
-    return INTEGER_FORMATS[clause.value] if clause.name == "integerFormat" else clause.value
+    return _INTEGER_FORMATS[clause.value] if clause.name == "integerFormat" else clause.value
 
 
 def _translated(check: Check) -> Check:
@@ -217,7 +232,7 @@ def extension(clause: Clause) -> Check:
     return Check(clause.path, "extension", f"{clause.name}: {clause.value}", outcome="informational", reason=reason)
 
 
-_TYPED = frozenset(kind.name for kind in KINDS.values())
+_TYPED = frozenset(kind.name for kind in OF_FIELDS.values() if not kind.is_switch)
 """Kinds of checks that depend on the type of their field, which is an argument of them."""
 
 
@@ -331,7 +346,9 @@ def _contract_checks(contract: DataContract) -> Iterator[Check]:
 
 def _model_checks(model: Model) -> Iterator[Check]:
     hides = any(field.is_sensitive for field in model.fields)
-    present = Check(model.path, "model_present", f"the data of {model.name} can be read", is_sensitive=hides)
+    present = Check(
+        model.path, "model_present", KINDS["model_present"].text.format(model=model.name), is_sensitive=hides
+    )
     yield replace(present, model=model.name, line=model.place.line)
     marked = sorted(
         (f for f in model.fields if f.value("primaryKey")), key=lambda f: f.value("primaryKeyPosition") or 0
@@ -351,8 +368,8 @@ def _model_check(model: Model, clause: Clause) -> Check | None:
         return key(model, clause.path, tuple(clause.value))
     if clause.name == "additionalFields":
         columns = tuple(field.name for field in model.fields)
-        description = "the data has no columns other than those of the contract"
-        return None if clause.value else Check(clause.path, "additional_fields", description, columns=columns)
+        text = KINDS["additional_fields"].text
+        return None if clause.value else Check(clause.path, "additional_fields", text, columns=columns)
     if clause.name == "references":
         return foreign_key(model, clause)
-    return None if clause.name in MODEL_ANNOTATIONS else extension(clause)
+    return None if clause.name in _MODEL_ANNOTATIONS else extension(clause)

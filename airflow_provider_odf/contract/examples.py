@@ -7,14 +7,17 @@ import datetime as dt
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 import regex
 
+from airflow_provider_odf.clauses import CHARACTER_TYPES, INTEGER_TYPES, KINDS, NUMERIC_TYPES
 from airflow_provider_odf.contract import ecma_patterns
 from airflow_provider_odf.contract.load import ContractFile
-from airflow_provider_odf.contract.model import CHARACTER_TYPES, INTEGER_TYPES, NUMERIC_TYPES, Clause, Field, Model
+from airflow_provider_odf.contract.model import Clause, Field, Model
 from airflow_provider_odf.engine.contract.formats import FORMATS
 from airflow_provider_odf.errors import Place, Problem
 from airflow_provider_odf.instant import Instant
@@ -26,7 +29,7 @@ _TIMEOUT = 1.0
 
 def of_fields(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
     """Yield the examples of fields that do not satisfy them. ``checks`` are those of all models."""
-    for examples in _examples(file, checks):
+    for examples in _of_models(file, checks):
         yield from examples.of_fields()
 
 
@@ -35,33 +38,37 @@ def of_models(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
 
     ``checks`` are those of all models.
     """
-    for examples in _examples(file, checks):
+    for examples in _of_models(file, checks):
         yield from examples.of_model()
 
 
-def _examples(file: ContractFile, checks: Iterable[Check]) -> Iterator[_Examples]:
-    of_model: dict[str, dict[str, list[Check]]] = {}
+def _of_models(file: ContractFile, checks: Iterable[Check]) -> Iterator[_Examples]:
+    by_model: dict[str, dict[str, list[Check]]] = {}
     for check in checks:
         if check.field and not check.outcome:
-            of_model.setdefault(check.model, {}).setdefault(check.field, []).append(check)
+            by_model.setdefault(check.model, {}).setdefault(check.field, []).append(check)
     for model in file.contract.models:
-        yield _Examples(file, model, of_model.get(model.name, {}))
+        yield _Examples(file, model, by_model.get(model.name, {}))
 
 
+@dataclass(frozen=True)
 class _Examples:
-    def __init__(self, file: ContractFile, model: Model, checks: Mapping[str, Sequence[Check]]) -> None:
-        self._file, self._model, self._checks = file, model, checks
+    """The examples of a model. ``checks`` are those of its fields, by path."""
+
+    file: ContractFile
+    model: Model
+    checks: Mapping[str, Sequence[Check]]
 
     def of_fields(self) -> Iterator[Problem]:
-        for field in self._model.fields:
+        for field in self.model.fields:
             yield from self._of_field(field, field.name)
 
     def of_model(self) -> Iterator[Problem]:
-        clause = self._model.clause("examples")
+        clause = self.model.clause("examples")
         for index, example in enumerate(clause.value if clause and isinstance(clause.value, list) else ()):
-            place = self._file.place_of(clause.path if clause else "", index)
+            place = self.file.place_of(clause.path if clause else "", index)
             rows = [{str(name).lower(): value for name, value in row.items()} for row in _rows(example)]
-            for field in self._model.fields:
+            for field in self.model.fields:
                 failures: dict[str, list[str]] = {}
                 for row in rows:
                     for text, reason in self._failures(field, field.name, row.get(field.name.lower())):
@@ -70,25 +77,22 @@ class _Examples:
                     yield Problem(place, f"{counted(len(texts), 'example row')}, such as {texts[0]}: {reason}")
 
     def _of_field(self, field: Field, path: str) -> Iterator[Problem]:
-        for clause in field.clauses:
-            if clause.name in ("example", "examples"):
-                values = (
-                    clause.value if clause.name == "examples" and isinstance(clause.value, list) else [clause.value]
-                )
-                for index, value in enumerate(values):
-                    for text, reason in self._failures(field, path, value):
-                        yield Problem(self._place(clause, index), f"example {text}: {reason}")
+        for clause in (clause for clause in field.clauses if clause.name in ("example", "examples")):
+            is_list = clause.name == "examples" and isinstance(clause.value, list)
+            for index, value in enumerate(clause.value if is_list else [clause.value]):
+                for text, reason in self._failures(field, path, value):
+                    yield Problem(self._place(clause, index), f"example {text}: {reason}")
         for end, child in field.children:
             yield from self._of_field(child, path + end)
 
     def _place(self, clause: Clause, index: int) -> Place:
         """Return the place of an example, or of the definition that has it."""
-        is_here = self._file.place_of(clause.path) == clause.place
-        return self._file.place_of(clause.path, index) if is_here else clause.place
+        is_here = self.file.place_of(clause.path) == clause.place
+        return self.file.place_of(clause.path, index) if is_here else clause.place
 
     def _failures(self, field: Field, path: str, value: Any) -> Iterator[tuple[str, str]]:
         """Yield a value that does not satisfy a field or the fields inside it, and the clause that it breaks."""
-        checks = self._checks.get(path, ())
+        checks = self.checks.get(path, ())
         if value is None:
             yield from (("null", check.description) for check in checks if check.kind == "required")
             return
@@ -98,7 +102,7 @@ class _Examples:
             yield repr(value), f"{path} is of type {field.type}"
             return
         for check in checks:
-            if (test := _TESTS.get(check.kind)) is not None and not test(typed, check):
+            if not _holds(typed, check):
                 yield repr(value), check.description
         for end, child in field.children:
             for inner in _inside(typed, end, child.name):
@@ -142,14 +146,11 @@ def _number(value: Any) -> Decimal:
     return Decimal(str(value))
 
 
-def _integer(bits: int) -> Callable[[Any], Decimal]:
-    def convert(value: Any) -> Decimal:
-        number = _number(value)
-        if number != number.to_integral_value() or not -(1 << bits - 1) <= number < 1 << bits - 1:
-            raise ValueError(value)
-        return number
-
-    return convert
+def _integer(value: Any, bits: int) -> Decimal:
+    number = _number(value)
+    if number != number.to_integral_value() or not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise ValueError(value)
+    return number
 
 
 def _boolean(value: Any) -> bool:
@@ -158,13 +159,10 @@ def _boolean(value: Any) -> bool:
     return str(value).lower() == "true"
 
 
-def _of(kind: type) -> Callable[[Any], Any]:
-    def convert(value: Any) -> Any:
-        if not isinstance(value, kind):
-            raise TypeError(value)
-        return value
-
-    return convert
+def _instance(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(value)
+    return value
 
 
 def _time(value: Any) -> Any:
@@ -176,16 +174,28 @@ def _time(value: Any) -> Any:
 
 _CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
     **dict.fromkeys(NUMERIC_TYPES - INTEGER_TYPES, _number),
-    **dict.fromkeys(("int", "integer"), _integer(32)),
-    **dict.fromkeys(("long", "bigint"), _integer(64)),
+    **dict.fromkeys(("int", "integer"), partial(_integer, bits=32)),
+    **dict.fromkeys(("long", "bigint"), partial(_integer, bits=64)),
     **dict.fromkeys(("timestamp", "timestamp_tz", "timestamp_ntz"), _time),
-    **dict.fromkeys(("object", "record", "struct", "map"), _of(dict)),
+    **dict.fromkeys(("object", "record", "struct", "map"), partial(_instance, kind=dict)),
     "boolean": _boolean,
     "date": lambda value: dt.date.fromisoformat(str(value)),
     "time": lambda value: dt.time.fromisoformat(str(value)),
-    "array": _of(list),
-    "bytes": _of(str),
+    "array": partial(_instance, kind=list),
+    "bytes": partial(_instance, kind=str),
 }
+
+
+def _holds(value: Any, check: Check) -> bool:
+    """Whether a value satisfies a clause, as far as a single example can."""
+    kind = KINDS.get(check.kind)
+    if kind is None or (measure := MEASURES.get(kind.measure)) is None:
+        return True
+    measured = measure(value, check)
+    if not kind.operator:
+        return bool(measured)
+    limit = check.arguments["limit"]
+    return measured is None or isinstance(limit, str) or kind.comparison.holds(measured, Decimal(str(limit)))
 
 
 def _matches(value: Any, pattern: str) -> bool:
@@ -195,7 +205,7 @@ def _matches(value: Any, pattern: str) -> bool:
         return True  # the test of data reports such a pattern
 
 
-def _enum(value: Any, check: Check) -> bool:
+def _is_among(value: Any, check: Check) -> bool:
     values = check.arguments["values"]
     if isinstance(value, Decimal):
         with suppress(InvalidOperation):
@@ -203,41 +213,38 @@ def _enum(value: Any, check: Check) -> bool:
     return (str(value).lower() if isinstance(value, bool) else str(value)) in values
 
 
-def _limit(compare: Callable[[Decimal, Decimal], bool]) -> Callable[[Any, Check], bool]:
-    def test(value: Any, check: Check) -> bool:
-        limit = check.arguments["limit"]
-        return not isinstance(value, Decimal) or isinstance(limit, str) or compare(value, Decimal(str(limit)))
-
-    return test
+def _places(number: Decimal) -> int:
+    return max(0, -int(number.normalize().as_tuple().exponent))
 
 
-def _places(value: Decimal) -> int:
-    return max(0, -int(value.normalize().as_tuple().exponent))
+def _digits(number: Decimal) -> int:
+    return max(0, number.adjusted() + 1 if number else 0) + _places(number)
 
 
-def _digits(value: Decimal) -> int:
-    return max(0, value.adjusted() + 1 if value else 0)
+def _of_number(measure: Callable[[Decimal], Any]) -> Callable[[Any, Check], Any]:
+    return lambda value, check: measure(value) if isinstance(value, Decimal) else None
 
 
-def _size(compare: Callable[[int, int], bool]) -> Callable[[Any, Check], bool]:
-    return lambda value, check: not isinstance(value, list | str) or compare(len(value), check.arguments["limit"])
+def _size(value: Any, check: Check) -> int | None:
+    return len(value) if isinstance(value, list | str) else None
 
 
-_TESTS: Mapping[str, Callable[[Any, Check], bool]] = {
-    "enum": _enum,
-    "pattern": lambda value, check: _matches(value, ecma_patterns.to_python(str(check.arguments["pattern"]))),
+def _is_multiple(value: Any, check: Check) -> bool:
+    return not isinstance(value, Decimal) or value % Decimal(str(check.arguments["limit"])) == 0
+
+
+MEASURES: Mapping[str, Callable[[Any, Check], Any]] = {
+    "text": _is_among,
+    "match": lambda value, check: _matches(value, ecma_patterns.to_python(str(check.arguments["pattern"]))),
     "format": lambda value, check: _matches(value, FORMATS.get(str(check.arguments["format"]), "")),
-    "min_length": _size(lambda size, limit: size >= limit),
-    "max_length": _size(lambda size, limit: size <= limit),
-    "min_items": _size(lambda size, limit: size >= limit),
-    "max_items": _size(lambda size, limit: size <= limit),
-    "items": _size(lambda size, limit: size == limit),
-    "minimum": _limit(lambda value, limit: value >= limit),
-    "exclusive_minimum": _limit(lambda value, limit: value > limit),
-    "maximum": _limit(lambda value, limit: value <= limit),
-    "exclusive_maximum": _limit(lambda value, limit: value < limit),
-    "multiple_of": _limit(lambda value, limit: value % limit == 0),
-    "precision": _limit(lambda value, limit: _digits(value) + _places(value) <= limit),
-    "scale": _limit(lambda value, limit: _places(value) <= limit),
+    "length": _size,
+    "items": _size,
+    "value": _of_number(lambda number: number),
+    "digits": _of_number(_digits),
+    "decimal places": _of_number(_places),
+    "remainder": _is_multiple,
 }
-"""Kind of check -> whether a value satisfies it. Kinds about several rows are not in the table."""
+"""Measure of the table of clauses -> what it is of a value, None if it is nothing, or whether the value is valid.
+
+Measures of several rows are not in the table.
+"""

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_odf.contract import query_metric
+from airflow_provider_odf.clauses import Number
+from airflow_provider_odf.contract import queries
 from airflow_provider_odf.contract.metric import Metric, Rule, matches_on_spark, texts
-from airflow_provider_odf.contract.thresholds import Number, RuleError, number, snake_case
+from airflow_provider_odf.contract.thresholds import RuleError, number, snake_case
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _unexpected_rows(e: Expectation, rule: Rule) -> Metric:
         raise RuleError(f"{e.type} runs queries of its own: use a rule of type sql")
     query = re.sub(r"\{(active_)?batch\}", "{model}", str(e.required("unexpected_rows_query"))).rstrip("; \t\n")
     counted = f"SELECT count(*) AS unexpected_rows FROM (\n{query}\n)"  # noqa: S608 - the guard judges it
-    return query_metric.of_query(counted, {"must_be": 0}, rule)
+    return queries.of_query(counted, {"must_be": 0}, rule)
 
 
 def _sensitive_columns(condition: object, rule: Rule) -> list[str]:

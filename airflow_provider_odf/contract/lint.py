@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from airflow_provider_odf.clauses import Number
 from airflow_provider_odf.contract import examples, problems
 from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import ContractFile, document_of, is_standard, parse
 from airflow_provider_odf.contract.model import Clause
-from airflow_provider_odf.contract.thresholds import Number
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.evolution.columns import of_manifest
 from airflow_provider_odf.manifest import ddl, yaml_source

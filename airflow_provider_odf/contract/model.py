@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from airflow_provider_odf.clauses import CHARACTER_TYPES, NUMERIC_TYPES, STRUCT_TYPES, TIME_TYPES
 from airflow_provider_odf.errors import Place
 from airflow_provider_odf.manifest.document import Document
 
@@ -95,20 +96,14 @@ class Spot:
         return spot, steps
 
 
-CHARACTER_TYPES = frozenset({"string", "text", "varchar"})
-INTEGER_TYPES = frozenset({"int", "integer", "long", "bigint"})
-NUMERIC_TYPES = INTEGER_TYPES | {"number", "decimal", "numeric", "float", "double"}
-STRUCT_TYPES = frozenset({"object", "record", "struct"})
 TYPES = (
     CHARACTER_TYPES
     | NUMERIC_TYPES
     | STRUCT_TYPES
-    | {"boolean", "timestamp", "timestamp_tz", "timestamp_ntz", "date", "time", "array", "map", "bytes", "null"}
-    | {"variant", "json"}
+    | TIME_TYPES
+    | {"boolean", "array", "map", "bytes", "null", "variant", "json"}
 )
 """Logical types of a field. Version 1.2.0 of the specification added ``time``, ``variant`` and ``json``."""
-
-TIME_TYPES = frozenset({"timestamp", "timestamp_tz", "timestamp_ntz", "date", "time"})
 
 SENSITIVE_CLASSIFICATIONS = frozenset({"sensitive", "restricted", "confidential", "secret"})
 

@@ -23,7 +23,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from airflow_provider_odf.contract.model import CHARACTER_TYPES, TYPES
+from airflow_provider_odf.clauses import CHARACTER_TYPES
+from airflow_provider_odf.contract.model import TYPES
 from airflow_provider_odf.contract.thresholds import number
 
 

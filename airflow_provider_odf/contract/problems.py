@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
+from airflow_provider_odf.clauses import Number
 from airflow_provider_odf.contract.model import Clause, Path, Spot, pointer
 from airflow_provider_odf.contract.objects import OpenObject, SpecificationObject
-from airflow_provider_odf.contract.thresholds import Number
 from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.wording import nearest

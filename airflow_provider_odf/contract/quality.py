@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from airflow_provider_odf.contract import expectations, library, queries, query_metric, soda
+from airflow_provider_odf.contract import expectations, library, queries, soda
 from airflow_provider_odf.contract.metric import Metric, Rule
 from airflow_provider_odf.contract.model import Clause, Model
 from airflow_provider_odf.contract.thresholds import RuleError, require
@@ -106,7 +106,7 @@ def _sql(rule: Rule) -> Metric:
     query = rule.value.get("query")
     if not isinstance(query, str) or not query.strip():
         raise RuleError("the rule has no query")
-    return query_metric.of_query(query, require(rule.value), rule)
+    return queries.of_query(query, require(rule.value), rule)
 
 
 _COMPILERS: Mapping[str, _Compiler] = {

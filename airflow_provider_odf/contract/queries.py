@@ -1,13 +1,27 @@
-"""SQL of quality rules: placeholders, and idioms of other databases that have an exact form in Spark."""
+"""SQL of quality rules: placeholders, idioms of other databases that have an exact form in Spark, and the columns that
+the number of a query tells about.
+
+A number that only counts rows tells nothing about values, as in ``count(*) … WHERE email IS NULL``. Any other number
+tells about each column that goes into it or decides about it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from airflow_provider_odf.contract.metric import Metric, Rule
 from airflow_provider_odf.contract.thresholds import RuleError
-from airflow_provider_odf.contract.tokens import at, closing, following, is_space, tokens
 from airflow_provider_odf.wording import nearest
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from airflow_provider_odf.contract.model import Model
+
+ANY_COLUMN = "*"
+"""Stands for columns that cannot be resolved, as those of other models."""
 
 _OF_MODELS = ("model", "table", "object", "schema")
 _OF_FIELDS = ("field", "column", "property")
@@ -22,7 +36,34 @@ _EPOCH = (
 )
 """Seconds of a timestamp or of an interval. Types are unknown here; Spark computes only the branch of the type."""
 
-_CLAUSES = ("where", "group", "having", "order", "limit", "offset", "union", "intersect", "except", "window", "qualify")
+_IDIOMS = re.compile(r"\b(epoch|quantile_cont|over)\b", re.IGNORECASE)
+"""Words of queries that `to_spark` may change. The parser is slow to import."""
+
+
+def of_query(query: str, thresholds: Mapping[str, Any], rule: Rule) -> Metric:
+    """Return the metric of the query of a rule. Its argument ``uses`` has the columns that its number tells about.
+
+    :raises RuleError: the query has a placeholder without a meaning.
+    """
+    sql = of_rule(query, rule.model.name, rule.field)
+    return Metric("query", {"query": sql, "thresholds": thresholds, "uses": columns_of_number(sql, rule.model)})
+
+
+def columns_of_number(query: str, model: Model) -> list[str]:
+    """Return the columns of a model that the number of a query tells about, in lower case."""
+    from airflow_provider_odf.lineage.column_uses import DIRECT
+    from airflow_provider_odf.lineage.columns import column_lineage
+    from airflow_provider_odf.lineage.expression_uses import MASKS
+    from airflow_provider_odf.protocol import SqlQueryStep
+
+    tables = {model.name: [field.name for field in model.fields]}
+    lineage = column_lineage("spark", [SqlQueryStep(query.rstrip("; \t\n"))], tables)
+    uses = lineage.relation.everything
+    only_counts = MASKS.isdisjoint(re.findall(r"\w+", query.lower()))  # a hash that is a number can be looked up
+    if all(use.way not in DIRECT or (use.is_masking and only_counts) for use in uses):
+        return []
+    sources = {use.source for use in (*uses, *lineage.relation.rows)}
+    return sorted({lineage.spelled[at].column.lower() if at in lineage.spelled else ANY_COLUMN for at in sources})
 
 
 def of_rule(query: str, model: str, field: str | None) -> str:
@@ -64,147 +105,72 @@ def quoted(name: str) -> str:
 
 
 def to_spark(query: str) -> str:
-    """Return a query with its idioms of other databases in the form of Spark. All else stays as it is.
+    """Return a query with its idioms of other databases in the form of Spark. A query without any stays as it is.
 
     ``quantile_cont(x, p)`` of DuckDB, ``EXTRACT(EPOCH FROM x)`` of PostgreSQL and DuckDB, and window functions inside
     an aggregate have an exact form.
     """
-    return "".join(_calls(_windows(tokens(query))))
+    if not _IDIOMS.search(query):
+        return query
+    from sqlglot import exp
+
+    from airflow_provider_odf.dialect.spark_check import parsed
+
+    if (tree := parsed(query)) is None:
+        return query
+    before = tree.copy()
+    for select in reversed([*tree.find_all(exp.Select)]):
+        _move_windows(select)
+    for node in reversed([*tree.find_all(exp.Extract, exp.Anonymous)]):
+        if (form := _form(node)) is not None:
+            node.replace(exp.var(form))
+    return query if tree == before else _sql(tree)
 
 
-def _calls(sql: Sequence[str]) -> list[str]:
-    """Rewrite calls, the inner ones of arguments too."""
-    done: list[str] = []
-    index = 0
-    while index < len(sql):
-        start = following(sql, index)
-        end = closing(sql, start) if at(sql, start) == "(" and at(sql, index) in _REWRITES else None
-        text = _REWRITES[at(sql, index)](_calls(sql[start + 1 : end])) if end is not None else None
-        if end is None or text is None:
-            done.append(sql[index])
-            index += 1
-        else:
-            done += tokens(text)
-            index = end + 1
-    return done
+def _sql(node: exp.Expr) -> str:
+    return node.sql("spark", normalize_functions=False)
 
 
-def _extract(inner: Sequence[str]) -> str | None:
-    words = [i for i in range(len(inner)) if not is_space(inner[i])]
-    if len(words) < 3 or at(inner, words[0]) != "epoch" or at(inner, words[1]) != "from":
+def _form(node: exp.Expr) -> str | None:
+    """Return the form in Spark of an idiom, None for another function."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Extract):
+        return _EPOCH.format(x=_sql(node.expression)) if node.name.lower() == "epoch" else None
+    if node.name.lower() != "quantile_cont" or len(node.expressions) != 2:
         return None
-    return _EPOCH.format(x="".join(inner[words[1] + 1 :]).strip())
-
-
-def _quantile(inner: Sequence[str]) -> str | None:
-    parts = _split(inner)
-    if len(parts) != 2:
-        return None
-    value, fraction = parts
+    value, fraction = map(_sql, node.expressions)
     return f"percentile_cont({fraction}) WITHIN GROUP (ORDER BY {value})"
 
 
-_REWRITES = {"extract": _extract, "quantile_cont": _quantile}
+def _move_windows(select: exp.Select) -> None:
+    """Move window functions out of the aggregates of a SELECT from one table, into a subquery."""
+    from sqlglot import exp
+
+    source = select.find(exp.From)
+    windows = [w for part in select.expressions for w in part.find_all(exp.Window) if _is_in_aggregate(w, select)]
+    if not windows or source is None or source.parent is not select or select.args.get("joins"):
+        return
+    table = source.this
+    if table.args.get("joins") or select.args.get("laterals"):
+        return
+    inner = exp.select("*").from_(table.copy())
+    for number, window in enumerate(windows):
+        inner = inner.select(exp.alias_(window.copy(), f"__window_{number}"))
+        window.replace(exp.column(f"__window_{number}"))
+    if (where := select.args.get("where")) is not None:
+        inner.set("where", where.pop())
+    table.replace(inner.subquery(table.alias_or_name or "__rows"))
 
 
-def _split(sql: Sequence[str]) -> list[str]:
-    """Return the arguments of a call."""
-    parts, depth = [""], 0
-    for part in sql:
-        depth += {"(": 1, ")": -1}.get(part, 0)
-        if part == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += part
-    return [part.strip() for part in parts]
+def _is_in_aggregate(window: exp.Expr, select: exp.Select) -> bool:
+    """Whether a window function of a SELECT is inside an aggregate without OVER, and in no other window function."""
+    from sqlglot import exp
 
-
-def _windows(sql: list[str]) -> list[str]:
-    """Move window functions out of aggregates, in each SELECT from one table, inner ones first."""
-    done: list[str] = []
-    index = 0
-    while index < len(sql):
-        end = (
-            closing(sql, index) if sql[index] == "(" and at(sql, following(sql, index)) in ("select", "with") else None
-        )
-        if end is None:
-            done.append(sql[index])
-            index += 1
-        else:
-            done += ["(", *_windows(sql[index + 1 : end]), ")"]
-            index = end + 1
-    return _of_select(done)
-
-
-def _of_select(sql: list[str]) -> list[str]:
-    """Rewrite one SELECT without a join whose aggregates have windows inside."""
-    places = _top_level(sql)
-    calls = [call for call in _window_calls(sql) if _is_in_aggregate(sql, call)]
-    start = places.get("from")
-    if not calls or start is None or "union" in places:
-        return sql
-    end = min((i for word, i in places.items() if word in (*_CLAUSES, ";") and i > start), default=len(sql))
-    source = sql[start + 1 : end]
-    table = [token for token in source if not is_space(token)]
-    if not table or any(t == "," or t.lower() in ("join", "lateral") for t in table):
-        return sql
-    rest = min((i for word, i in places.items() if word in _CLAUSES[1:] and i > start), default=len(sql))
-    names = [f"__window_{number}" for number in range(len(calls))]
-    columns = ", ".join(f"{''.join(sql[a:b])} AS {n}" for (a, b), n in zip(calls, names, strict=True))
-    inner = f"FROM (SELECT *, {columns} FROM {''.join(sql[start + 1 : rest]).strip()}) AS {_alias(table)} "  # noqa: S608
-    return [*_replaced(sql[:start], calls, names), *tokens(inner), *sql[rest:]]
-
-
-def _top_level(sql: Sequence[str]) -> dict[str, int]:
-    """Return the first places of words outside of parentheses."""
-    places: dict[str, int] = {}
-    depth = 0
-    for index, word in enumerate(sql):
-        depth += {"(": 1, ")": -1}.get(word, 0)
-        if depth == 0 and (word.isalpha() or word == ";"):
-            places.setdefault(word.lower(), index)
-    return places
-
-
-def _window_calls(sql: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the ranges of ``f(…) OVER (…)``, outermost ones only."""
-    calls: list[tuple[int, int]] = []
-    for index, token in enumerate(sql):
-        start = following(sql, index)
-        if not _NAME.fullmatch(token) or at(sql, start) != "(" or (calls and index < calls[-1][1]):
-            continue
-        end = closing(sql, start)
-        over = following(sql, end) if end is not None else len(sql)
-        window = following(sql, over)
-        last = closing(sql, window) if at(sql, over) == "over" and at(sql, window) == "(" else None
-        if last is not None:
-            calls.append((index, last + 1))
-    return calls
-
-
-_AGGREGATES = frozenset({"min", "max", "sum", "avg", "mean", "count", "stddev", "variance", "median", "any_value"})
-
-
-def _is_in_aggregate(sql: Sequence[str], call: tuple[int, int]) -> bool:
-    """Whether a range of tokens is inside an aggregate without OVER."""
-    for index in range(call[0]):
-        start = following(sql, index)
-        if at(sql, index) in _AGGREGATES and at(sql, start) == "(":
-            end = closing(sql, start)
-            if end is not None and start < call[0] and call[1] <= end and at(sql, following(sql, end)) != "over":
-                return True
-    return False
-
-
-def _replaced(sql: Sequence[str], calls: Sequence[tuple[int, int]], names: Sequence[str]) -> list[str]:
-    done: list[str] = []
-    index = 0
-    for (start, end), name in zip(calls, names, strict=True):
-        done += [*sql[index:start], name]
-        index = end
-    return [*done, *sql[index:]]
-
-
-def _alias(table: Sequence[str]) -> str:
-    """Return the name by which a query knows its one table: its alias, or the last part of its name."""
-    return table[-1] if table[-1] not in (")", "`") else "__rows"
+    node, is_inside = window.parent, False
+    while node is not None and not isinstance(node, exp.Select):
+        if isinstance(node, exp.Window):
+            return False
+        is_inside = is_inside or (isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Window))
+        node = node.parent
+    return is_inside and node is select

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from airflow_provider_odf.clauses import Number
 from airflow_provider_odf.contract.model import Clause, DataContract, Model
-from airflow_provider_odf.contract.thresholds import Number, RuleError
+from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.protocol import SERVICE_LEVEL, Check, Contract
 
 _NUMBER = r"(\d+(?:[.,]\d+)?)"

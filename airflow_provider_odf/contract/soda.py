@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_odf.contract import query_metric, service_levels
+from airflow_provider_odf.clauses import METRICS
+from airflow_provider_odf.contract import queries, service_levels
 from airflow_provider_odf.contract.metric import Metric, Rule, matches, matches_on_spark, texts, values_in
 from airflow_provider_odf.contract.thresholds import RuleError, number, of_rule
 
-_AGGREGATES = frozenset({
-    "avg", "max", "min", "sum", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp",
-    "avg_length", "max_length", "min_length",
-})  # fmt: skip
+_AGGREGATES = [name for name, metric in METRICS.items() if "{x}" in metric.sql and name not in ("median", "percentile")]
 _UNITS = {"freshness_in_days": 86400, "freshness_in_hours": 3600, "freshness_in_minutes": 60}
 
 _NAMED_FORMATS = ("email", "uuid")
@@ -205,7 +203,7 @@ def _of_query(check: _Soda) -> Metric:
         text = f"SELECT {expression} FROM {{model}}"  # noqa: S608 - the guard judges it
     else:
         raise RuleError(f"{check.type} has no {'query_sql' if check.type == 'metric_query' else 'expression_sql'}")
-    return query_metric.of_query(text, check.limits(), check.rule)
+    return queries.of_query(text, check.limits(), check.rule)
 
 
 _COMPILERS: Mapping[str, Callable[[_Soda], Metric]] = {

@@ -5,19 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any
 
+from airflow_provider_odf.clauses import THRESHOLDS, Number
 from airflow_provider_odf.wording import nearest
-
-Number: TypeAlias = int | float | Decimal
-"""A number of a document: a Decimal if no float holds it as it is written."""
-
-_SINGLE = frozenset({
-    "must_be", "must_not_be", "must_be_greater_than", "must_be_less_than",
-    "must_be_greater_than_or_equal_to", "must_be_greater_or_equal_to",
-    "must_be_less_than_or_equal_to", "must_be_less_or_equal_to",
-})  # fmt: skip
-_RANGES = frozenset({"must_be_between", "must_not_be_between", "must_be_not_between"})
 
 
 class RuleError(ValueError):
@@ -55,10 +46,10 @@ def number(value: Any) -> Number:
 
 def _limit(key: str, name: str, value: Any) -> Any:
     """Return the value of a threshold; ``key`` is its name in the document, ``name`` the same in snake case."""
-    if name in _SINGLE:
-        return _number(key, value)
-    if name not in _RANGES:
+    if name not in THRESHOLDS:
         raise RuleError(f"unknown threshold {key!r}: {_nearest(key)}")
+    if not THRESHOLDS[name].is_range:
+        return _number(key, value)
     if not isinstance(value, list) or len(value) != 2:
         raise RuleError(f"{key} needs a list of two numbers, not {value!r}")
     low, high = (_number(key, limit) for limit in value)
@@ -76,7 +67,7 @@ def _number(key: str, value: Any) -> Number:
 
 def _nearest(key: str) -> str:
     """Return the most similar threshold as a suggestion, in the spelling of the key."""
-    name = nearest(key, sorted(_SINGLE | _RANGES)) or "must_be"
+    name = nearest(key, sorted(THRESHOLDS)) or "must_be"
     return f"did you mean {name if '_' in key else re.sub('_(.)', lambda match: match[1].upper(), name)!r}?"
 
 

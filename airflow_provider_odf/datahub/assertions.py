@@ -8,15 +8,16 @@ of the service, is CUSTOM.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from datahub.emitter import mce_builder as builder
 from datahub.metadata import schema_classes as dh
 
+from airflow_provider_odf.clauses import KINDS, METRICS, NATIVE, THRESHOLDS, Kind, Metric
 from airflow_provider_odf.contract.report import query_of
-from airflow_provider_odf.datahub.forms import Form, form
-from airflow_provider_odf.datahub.frequency import schedule
 from airflow_provider_odf.datahub.schema import (
     PLATFORM,
     field_paths,
@@ -30,6 +31,9 @@ from airflow_provider_odf.protocol import Check, Column, Contract
 
 _Compatibility = dh.SchemaAssertionCompatibilityClass
 _Type = dh.AssertionTypeClass
+
+_Unit = dh.CalendarIntervalClass
+_Value = dh.AssertionStdParameterClass
 
 _CUSTOM = frozenset({"quality_text", "extension", "ref"})
 """Kinds of clauses that cannot be evaluated. Service levels that name no field cannot be evaluated either."""
@@ -92,12 +96,12 @@ def platform_instance(instance: str) -> dh.DataPlatformInstanceClass:
 
 def _fill(aspect: dh.AssertionInfoClass, check: Check, contract: Contract, target: Target) -> None:
     """Set the type of an assertion, and its part of that type."""
-    shape = form(check)
+    shape = _form(check)
     if check.kind in ("field_type", "additional_fields"):
         aspect.type, aspect.schemaAssertion = _Type.DATA_SCHEMA, _schema(check, contract, target)
     elif shape.is_row_count and shape.parameters is not None:
         aspect.type, aspect.volumeAssertion = _Type.VOLUME, _volume(shape.operator, shape.parameters, target)
-    elif check.kind == "service_level_frequency" and (times := schedule(check.arguments)) is not None:
+    elif check.kind == "service_level_frequency" and (times := _schedule(check.arguments)) is not None:
         kind = dh.FreshnessAssertionTypeClass.DATASET_CHANGE
         aspect.type, aspect.freshnessAssertion = (
             _Type.FRESHNESS,
@@ -178,3 +182,101 @@ def _properties(check: Check, contract: Contract) -> dict[str, str]:
         "severity": check.severity,
     }
     return {name: value for name, value in properties.items() if value}
+
+
+@dataclass(frozen=True)
+class Form:
+    """A clause in standard terms; the kind and the arguments of a clause are on every assertion."""
+
+    operator: str
+    aggregation: str
+    scope: str
+    parameters: dh.AssertionStdParametersClass | None = None
+
+    @property
+    def is_row_count(self) -> bool:
+        """Whether the clause compares the number of rows by an operator of DataHub's volume assertions."""
+        return self.aggregation == "ROW_COUNT" and self.operator not in (NATIVE, "NOT_EQUAL_TO")
+
+
+_COUNTS_ROWS = re.compile(
+    r"\s*select\s+count\s*\(\s*(\*|1)\s*\)\s*(as\s+\w+\s+|\w+\s+)?from\s+[\w.`\"{}]+\s*;?\s*", re.I
+)
+
+
+def _form(check: Check) -> Form:
+    """Return the standard form of a check."""
+    scope = "DATASET_COLUMN" if check.field else "DATASET_ROWS"
+    kind = KINDS.get(check.kind)
+    if kind is None or kind.measure == "metric":
+        return _form_of_metric(check, scope)
+    value = _parameter(check, kind)
+    parameters = dh.AssertionStdParametersClass(value=value) if value else None
+    return Form(kind.datahub.operator, kind.datahub.aggregation, kind.datahub.scope or scope, parameters)
+
+
+def _parameter(check: Check, kind: Kind) -> dh.AssertionStdParameterClass | None:
+    """Return the parameter of a clause; none for a limit without a value, in a clause that is not valid."""
+    parameter, value = kind.datahub.parameter, check.arguments.get(kind.argument)
+    if isinstance(parameter, int):
+        return _number(parameter)
+    if parameter == "SET":
+        return _Value(json.dumps(value or [], ensure_ascii=False, default=str), "SET")
+    if parameter == "LIMIT":
+        return (
+            _Value(str(value), "NUMBER" if isinstance(value, int | float) else "STRING") if value is not None else None
+        )
+    return _Value(str(value or getattr(check, kind.argument, None) or ""), "STRING") if parameter else None
+
+
+def _form_of_metric(check: Check, scope: str) -> Form:
+    """Return the form of a metric, such as the number of rows. Several thresholds, and none, have no operator."""
+    thresholds = check.arguments.get("thresholds") or {}
+    metric = METRICS.get(str(check.arguments.get("metric")), Metric())
+    aggregation = metric.share if check.arguments.get("unit") == "percent" else metric.datahub
+    if check.kind == "quality_sql":
+        aggregation = "ROW_COUNT" if _COUNTS_ROWS.fullmatch((query_of(check) or "").strip()) else NATIVE
+    (name, limit), *others = [*thresholds.items()] or [("", None)]
+    operator = THRESHOLDS[name].datahub if name in THRESHOLDS and not others else NATIVE
+    if operator == NATIVE:
+        return Form(operator, aggregation, scope)
+    if THRESHOLDS[name].is_range:
+        low, high = map(_number, limit)
+        return Form(operator, aggregation, scope, dh.AssertionStdParametersClass(minValue=low, maxValue=high))
+    return Form(operator, aggregation, scope, dh.AssertionStdParametersClass(value=_number(limit)))
+
+
+def _number(value: object) -> dh.AssertionStdParameterClass:
+    return _Value(str(value), "NUMBER")
+
+
+_UNITS = {
+    **dict.fromkeys(("s", "sec", "second", "PTS"), _Unit.SECOND),
+    **dict.fromkeys(("m", "min", "minute", "PTM"), _Unit.MINUTE),
+    **dict.fromkeys(("h", "hr", "hour", "hourly", "PTH"), _Unit.HOUR),
+    **dict.fromkeys(("d", "day", "daily", "PD"), _Unit.DAY),
+    **dict.fromkeys(("w", "week", "weekly", "PW"), _Unit.WEEK),
+    **dict.fromkeys(("mo", "month", "monthly", "PM"), _Unit.MONTH),
+    **dict.fromkeys(("quarter", "quarterly"), _Unit.QUARTER),
+    **dict.fromkeys(("y", "yr", "year", "yearly", "annually", "PY"), _Unit.YEAR),
+}
+"""Unit of an interval, a word for one, or the letters of ISO 8601 around the number -> its unit in DataHub."""
+
+
+def _schedule(arguments: Mapping[str, Any]) -> dh.FreshnessAssertionScheduleClass | None:
+    """Return the schedule of a frequency with a ``cron`` expression or an ``interval`` of one unit; None if DataHub has
+    no such schedule, as for a stream."""
+    kinds = dh.FreshnessAssertionScheduleTypeClass
+    if cron := arguments.get("cron"):
+        return dh.FreshnessAssertionScheduleClass(kinds.CRON, cron=dh.FreshnessCronScheduleClass(str(cron), "UTC"))
+    text = str(arguments.get("interval") or "").strip()
+    number, name = "1", text.lower() if text.lower().endswith("ly") else ""
+    if iso := re.fullmatch(r"(PT?)(\d+)([SMHDWY])", text.upper()):
+        number, name = iso[2], iso[1] + iso[3]
+    elif plain := re.fullmatch(r"(\d+)\s*([a-z]+?)s?", text.lower()):
+        number, name = plain[1], plain[2]
+        name = "" if name.endswith("ly") else name
+    if name not in _UNITS:
+        return None
+    interval = dh.FixedIntervalScheduleClass(_UNITS[name], int(number))
+    return dh.FreshnessAssertionScheduleClass(kinds.FIXED_INTERVAL, fixedInterval=interval)

@@ -25,7 +25,7 @@ class Check:
     ``path`` is the JSON pointer of the clause in the contract: unique, and stable between runs and machines. ``line``
     is where the clause is written, counted from 1. ``field`` is the dotted path of a column or nested field
     (``lines[].sku``, ``names{value}``). ``columns`` are the paths of a key. ``kind`` is a kind of the engine
-    (`engine.contract.check_kinds`), and ``arguments`` depend on it: ``{"type": "long"}``, ``{"values": [...]}``,
+    (`clauses.KINDS`), and ``arguments`` depend on it: ``{"type": "long"}``, ``{"values": [...]}``,
     ``{"limit": 5}``.
 
     With an ``outcome`` (error, unsupported or informational), the clause is reported without a test, and ``reason``

@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).parent.parent
 ENGINE_MODULES = (
     *(
         "__init__.py",
+        "clauses.py",
         "closed_files.py",
         "column_rules.py",
         "error_conversion.py",

@@ -76,9 +76,16 @@ def test_thresholds():
         ("SELECT 'quantile_cont(a, 1)' -- EXTRACT(EPOCH FROM x)", "SELECT 'quantile_cont(a, 1)' -- EXTRACT(EPOCH FROM x)"),  # noqa: E501
         (
             "SELECT max(lag(x) OVER (ORDER BY y)) m FROM t AS o WHERE o.x > 3 GROUP BY z;",
-            "SELECT max(__window_0) m FROM (SELECT *, lag(x) OVER (ORDER BY y) AS __window_0 FROM t AS o WHERE o.x > 3) "  # noqa: E501
-            "AS o GROUP BY z;",
+            "SELECT MAX(__window_0) AS m FROM (SELECT *, LAG(x) OVER (ORDER BY y) AS __window_0 FROM t AS o WHERE o.x > 3) "  # noqa: E501
+            "AS o GROUP BY z",
         ),
+        (
+            "WITH a AS (SELECT max(lag(x) OVER (ORDER BY y)) v FROM (SELECT 1)) SELECT v FROM a",
+            "WITH a AS (SELECT MAX(__window_0) AS v FROM (SELECT *, LAG(x) OVER (ORDER BY y) AS __window_0 FROM (SELECT 1)) "  # noqa: E501
+            "AS __rows) SELECT v FROM a",
+        ),
+        ("SELECT quantile_cont(a) over", "SELECT quantile_cont(a) over"),
+        ("SELECT max(lag(x) OVER (ORDER BY y)) FROM t, u", "SELECT max(lag(x) OVER (ORDER BY y)) FROM t, u"),
         ("SELECT sum(count(*)) OVER () FROM t", "SELECT sum(count(*)) OVER () FROM t"),
         (
             "SELECT max(lag(x) OVER (ORDER BY y)) FROM t JOIN u USING (x)",

@@ -6,9 +6,16 @@ import re
 
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract.conditions import Aggregate, Count, Values
+from airflow_provider_odf.engine.contract.conditions import (
+    Aggregate,
+    Count,
+    Decided,
+    Measured,
+    Values,
+    Verdict,
+    masked,
+)
 from airflow_provider_odf.engine.contract.fields import Found
-from airflow_provider_odf.engine.contract.measured import Measured, Verdict, masked
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.sql import first_group, text
 from airflow_provider_odf.protocol import Check
@@ -22,23 +29,19 @@ def literal(instant: str) -> str:
     return f"to_timestamp({text(instant)})" if instant else "current_timestamp()"
 
 
-def freshness(check: Check, rows: Rows) -> Measured | Verdict:
+def freshness(check: Check, rows: Rows) -> Measured:
     """Return whether the newest time is at most a duration before the time of the test."""
     return _extreme(check, rows, "max", "the newest")
 
 
-def retention(check: Check, rows: Rows) -> Measured | Verdict:
+def retention(check: Check, rows: Rows) -> Measured:
     """Return whether the oldest time is at most a duration before the time of the test."""
     return _extreme(check, rows, "min", "the oldest")
 
 
-def latency(check: Check, rows: Rows) -> Measured | Verdict:
+def latency(check: Check, rows: Rows) -> Measured:
     """Return whether each row was processed at most a duration after its source time."""
     source, processed = (_time(path, rows) for path in check.columns)
-    if isinstance(source, Verdict):
-        return source
-    if isinstance(processed, Verdict):
-        return processed
     late = f"{_instant(processed)} > {_instant(source)} + {_interval(check)}"
     age = first_group(f"CAST({_instant(processed)} - {_instant(source)} AS STRING)", _QUOTED)
     example = None if check.is_sensitive else age
@@ -47,10 +50,8 @@ def latency(check: Check, rows: Rows) -> Measured | Verdict:
     return Measured(Values(late, about), f"at most {check.arguments['threshold']} later", example, "too late", shown)
 
 
-def _extreme(check: Check, rows: Rows, aggregate: str, what: str) -> Measured | Verdict:
+def _extreme(check: Check, rows: Rows, aggregate: str, what: str) -> Measured:
     found = _time(check.field or "", rows)
-    if isinstance(found, Verdict):
-        return found
     now = literal(rows.as_of)
     value = f"{aggregate}({_instant(found)})"
     # One value for the report and the verdict, in one aggregate.
@@ -78,12 +79,12 @@ _QUOTED = "'(.*)'"
 _FORMAT = text("yyyy-MM-dd'T'HH:mm:ss'Z'")
 
 
-def _time(path: str, rows: Rows) -> Found | Verdict:
+def _time(path: str, rows: Rows) -> Found:
     found = rows.find(path)
     if found is None:
-        return Verdict("fail", f"column {path} not found", "a column")
+        raise Decided("fail", f"column {path} not found", "a column")
     if found.levels or not isinstance(found.type, TIMES):
-        return Verdict("error", f"{path} is of type {found.type_name}, not a time")
+        raise Decided("error", f"{path} is of type {found.type_name}, not a time")
     return found
 
 

@@ -1,16 +1,20 @@
-"""Conditions on rows, and what a test of them finds."""
+"""What a judge of a clause returns: a verdict, or how to measure the clause by a condition on rows, and what a test of
+the condition finds."""
 
 from __future__ import annotations
 
+import datetime as dt
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
+from airflow_provider_odf.clauses import Limits, number_text
 from airflow_provider_odf.engine.spark_errors import refusal, root_cause
 
 ERRORS = (PySparkException, Py4JError)
@@ -20,6 +24,32 @@ MOST_SAMPLES = 5
 
 MOST_OFFSETS = 100
 """Maximum number of offsets of failing rows for a condition."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Outcome of a clause that needs no rows."""
+
+    outcome: str
+    reason: str = ""
+    expected: str = ""
+    observed: str = ""
+
+
+class Decided(Exception):
+    """The verdict on a clause is certain without a test of rows."""
+
+    def __init__(self, outcome: str, reason: str, expected: str = "", observed: str = "") -> None:
+        super().__init__(reason)
+        self.verdict = Verdict(outcome, reason, expected, observed)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A test of values: the SQL ``broken`` is true for failing ones, and ``expected`` describes valid ones."""
+
+    broken: str
+    expected: str
 
 
 @dataclass(frozen=True)
@@ -162,3 +192,77 @@ def samples_of(found: Sequence[Sequence[Any]]) -> Samples:
     rows = sorted((Sample(*row) for first, _ in found for row in first or ()), key=lambda sample: sample.offset)
     offsets = sorted(offset for _, more in found for offset in more or ())
     return Samples(tuple(rows[:MOST_SAMPLES]), tuple(offsets[:MOST_OFFSETS]))
+
+
+MASK = "***"
+"""What reports show in place of a sensitive value."""
+
+_NULL = "null"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A clause that needs rows for a result.
+
+    ``example`` is SQL for the text of a failing row in the report, None for no text. ``shown`` are the columns of a
+    sample. ``verdict`` judges the numbers; without it, the clause fails if a row fails.
+    """
+
+    condition: Condition
+    expected: str
+    example: str | None = None
+    what: str = ""
+    shown: tuple[str, ...] = ()
+    verdict: Callable[[Count], Verdict] | None = None
+
+
+def masked(measured: Measured) -> Measured:
+    """Return the same clause for a report that does not show its value."""
+
+    def verdict(count: Count) -> Verdict:
+        return without_value(measured.verdict(count) if measured.verdict else Verdict("error"))
+
+    return replace(measured, verdict=verdict)
+
+
+def without_value(verdict: Verdict) -> Verdict:
+    """Return a verdict that does not show its value; null is none."""
+    if verdict.observed in ("", _NULL):
+        return verdict
+    return replace(verdict, reason="the value is sensitive", observed=MASK)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A clause about the one number that a query returns. ``query`` is SQL of the contract's author. A report shows no
+    number if it is sensitive."""
+
+    query: str
+    limits: Limits
+    is_sensitive: bool = False
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """A clause that the library Great Expectations evaluates. A report shows no value if it is sensitive."""
+
+    type: str
+    kwargs: Mapping[str, Any]
+    is_sensitive: bool = False
+
+
+def of_number(value: Any, limits: Limits, what: str = "the value is") -> Verdict:
+    """Return the verdict on a number of a database."""
+    if value is None:
+        return Verdict("fail", f"{what} null", limits.text, _NULL)
+    if isinstance(value, bool):
+        value = int(value)
+    if not isinstance(value, int | float | Decimal):
+        kind = _KINDS.get(type(value), type(value).__name__)
+        # The value itself may be sensitive: a query can read any column.
+        return Verdict("error", f"{what} {kind}, not a number", limits.text)
+    outcome = "pass" if limits.hold(value) else "fail"
+    return Verdict(outcome, f"{what} {number_text(value)} {limits.unit}".rstrip(), limits.text, number_text(value))
+
+
+_KINDS = {str: "a string", dt.date: "a date", dt.datetime: "a time", dt.timedelta: "an interval"}

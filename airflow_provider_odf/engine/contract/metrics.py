@@ -1,60 +1,71 @@
-"""The table of metrics that quality rules limit: numbers of rows, values and keys, and aggregates of columns."""
+"""Measure what quality rules limit: numbers of rows, values and keys, and aggregates of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract import ages, rules, values
-from airflow_provider_odf.engine.contract.conditions import Aggregate, Count, Key, Reference, Values
+from airflow_provider_odf import clauses
+from airflow_provider_odf.clauses import limits_of
+from airflow_provider_odf.engine.contract import ages, rules
+from airflow_provider_odf.engine.contract.conditions import (
+    Aggregate,
+    Count,
+    Decided,
+    Key,
+    Measured,
+    Reference,
+    Rule,
+    Values,
+    Verdict,
+    masked,
+    of_number,
+)
 from airflow_provider_odf.engine.contract.fields import Found, key_text
-from airflow_provider_odf.engine.contract.measured import Measured, Verdict, masked, of_number
-from airflow_provider_odf.engine.contract.rows import Rows
-from airflow_provider_odf.engine.contract.thresholds import limits_of
-from airflow_provider_odf.engine.sql import when
+from airflow_provider_odf.engine.contract.rows import Rows, missing_columns
+from airflow_provider_odf.engine.sql import Sql, text, when
 from airflow_provider_odf.protocol import Check
 
 Metric: TypeAlias = Callable[[Check, Rows], Measured | Verdict]
 Numbers: TypeAlias = Callable[[Count], Any]
 
+_WITH_TEXT = (T.NumericType, T.BooleanType, T.DateType, T.TimestampType, T.TimestampNTZType)
+"""Types whose values Spark casts to text where a function needs one."""
+
 
 def limited(check: Check, rows: Rows) -> Measured | Verdict:
-    """Return how to measure the metric of a quality rule."""
+    """Return how to measure the metric of a quality rule.
+
+    :raises Decided: it cannot be measured.
+    """
     name = str(check.arguments["metric"])
-    if name not in METRICS:
-        fix = "install the same release of the provider on Spark"
-        return Verdict("error", f"the engine does not support the metric {name}: {fix}")
-    return METRICS[name](check, rows)
+    if name in METRICS:
+        return METRICS[name](check, rows)
+    if name in clauses.METRICS:
+        return _aggregate(clauses.METRICS[name], check, rows)
+    fix = "install the same release of the provider on Spark"
+    raise Decided("error", f"the engine does not support the metric {name}: {fix}")
 
 
 def _limited(check: Check, measured: Measured, number: Numbers, whole: Numbers | None = None) -> Measured:
     """Return a metric with the thresholds of its rule, on a number or on its share of a whole in percent."""
-    limits, mostly = limits_of(check), check.arguments.get("mostly")
+    limits, mostly = limits_of(check.arguments), check.arguments.get("mostly")
+    words = str(check.arguments["metric"]).replace("_", " ") + ":"
 
     def verdict(count: Count) -> Verdict:
         if not limits.unit or whole is None:
-            return of_number(number(count), limits, what(check))
+            return of_number(number(count), limits, words)
         part, rows = number(count), whole(count)
-        judged = of_number(_percent(part, rows), limits, what(check))
+        judged = of_number(100 * part / rows if rows else 0.0, limits, words)
         if mostly is None:
             return judged
         # Great Expectations compares shares of valid rows, and percents would round them in another way.
         return replace(judged, outcome="pass" if not rows or (rows - part) / rows >= mostly else "fail")
 
     return replace(measured, expected=limits.text, verdict=verdict)
-
-
-def what(check: Check) -> str:
-    """Return the metric of a rule in words, before its value."""
-    return str(check.arguments["metric"]).replace("_", " ") + ":"
-
-
-def _percent(part: int, whole: int) -> float:
-    """Return a share in percent. There is none of nothing."""
-    return 100 * part / whole if whole else 0.0
 
 
 def _failed(count: Count) -> int:
@@ -65,26 +76,44 @@ def _rows(count: Count) -> int:
     return count.rows
 
 
-def _value(count: Count) -> Any:
-    return count.value
+def _value(check: Check, sql: Sql) -> Measured:
+    """Return the metric of a value that all rows have together. Of one row, a sum is the value itself."""
+    measured = _limited(check, Measured(Aggregate(sql), ""), lambda count: count.value)
+    return masked(measured) if check.is_sensitive else measured
 
 
-def _row_count(check: Check, rows: Rows) -> Measured:
-    return _limited(check, Measured(Aggregate("count(1)"), ""), _value)
+def _aggregate(metric: clauses.Metric, check: Check, rows: Rows) -> Measured:
+    if "{x}" not in metric.sql:
+        return _value(replace(check, is_sensitive=False), metric.sql)
+    found = _column(check, rows, T.StringType if metric.of_text else T.NumericType)
+    return _value(check, metric.sql.format(x=found.sql, fraction=check.arguments.get("fraction", 0)))
 
 
-def _on_values(broken: Callable[[Check, Found], tuple[str, str] | Verdict]) -> Metric:
+def _age(check: Check, rows: Rows) -> Measured:
+    """Return the age of the newest time in units of some seconds."""
+    found = _column(check, rows, *ages.TIMES)
+    newest = f"unix_micros(CAST(max({found.sql}) AS TIMESTAMP))"
+    seconds = int(check.arguments["seconds"])
+    return _value(check, f"(unix_micros({ages.literal(rows.as_of)}) - {newest}) / {seconds}000000D")
+
+
+def _column(check: Check, rows: Rows, *kinds: type[T.DataType]) -> Found:
+    """Return the field of a check, if it is of one of some types."""
+    (found,) = rows.require(check.field or "")
+    if found.levels or not isinstance(found.type, kinds):
+        reason = f"{check.arguments['metric']} does not apply to a column of type {found.type_name}"
+        raise Decided("error", reason, limits_of(check.arguments).text)
+    return found
+
+
+def _on_values(broken: Callable[[Check, Found], tuple[Sql, Sql]]) -> Metric:
     """Return a metric that counts the rows with certain values of a field; ``broken`` returns SQL for these, and for
     all rows that it is about."""
 
-    def metric(check: Check, rows: Rows) -> Measured | Verdict:
-        found = rows.find(check.field or "")
-        if found is None:
-            return rules.missing(check.field or "")
-        sql = broken(check, found)
-        if isinstance(sql, Verdict):
-            return sql
-        condition = Values(found.in_row(sql[0]), "true" if found.levels else sql[1])
+    def metric(check: Check, rows: Rows) -> Measured:
+        (found,) = rows.require(check.field or "")
+        failing, about = broken(check, found)
+        condition = Values(found.in_row(failing), "true" if found.levels else about)
         example = None if check.is_sensitive else found.text
         return _limited(check, Measured(condition, "", example, shown=(found.column,)), _failed, _rows)
 
@@ -94,12 +123,10 @@ def _on_values(broken: Callable[[Check, Found], tuple[str, str] | Verdict]) -> M
 def _on_keys(number: Numbers, whole: Numbers | None = None) -> Metric:
     """Return a metric of the keys that some columns make."""
 
-    def metric(check: Check, rows: Rows) -> Measured | Verdict:
-        columns, missing = rows.find_all(check.columns)
-        if missing:
-            return rules.missing(*missing)
+    def metric(check: Check, rows: Rows) -> Measured:
+        columns = rows.require(*check.columns)
         if any(column.levels for column in columns):
-            return Verdict("unsupported", "elements of arrays and maps cannot be a key")
+            raise Decided("unsupported", "elements of arrays and maps cannot be a key")
         example = None if check.is_sensitive else key_text(columns)
         condition = Key(_key(check, columns), is_complete=False)
         shown = tuple(c.column for c in columns)
@@ -108,7 +135,7 @@ def _on_keys(number: Numbers, whole: Numbers | None = None) -> Metric:
     return metric
 
 
-def _key(check: Check, columns: Sequence[Found]) -> tuple[str, ...]:
+def _key(check: Check, columns: Sequence[Found]) -> tuple[Sql, ...]:
     """Return SQL for a key, of which rows with a null are ignored. A struct is no null, although its fields may be."""
     ignored = check.arguments.get("ignore_row_if", "any_value_is_missing")
     parts = tuple(c.in_key for c in columns)
@@ -119,65 +146,24 @@ def _key(check: Check, columns: Sequence[Found]) -> tuple[str, ...]:
     return (key if ignored == "never" else when(is_there, key),)
 
 
-def _column(check: Check, rows: Rows, kinds: type[T.DataType] | tuple[type[T.DataType], ...]) -> Found | Verdict:
-    """Return the field of a check, if it is of one of some types."""
-    found = rows.find(check.field or "")
-    if found is None:
-        return rules.missing(check.field or "")
-    if found.levels or not isinstance(found.type, kinds):
-        what = str(check.arguments["metric"])
-        return Verdict("error", f"{what} does not apply to a column of type {found.type_name}", limits_of(check).text)
-    return found
-
-
-def _aggregate(sql: str, *kinds: type[T.DataType]) -> Metric:
-    """Return the metric of an aggregate, in which ``{x}`` is the column."""
-
-    def metric(check: Check, rows: Rows) -> Measured | Verdict:
-        found = _column(check, rows, kinds or (T.NumericType,))
-        if isinstance(found, Verdict):
-            return found
-        arguments = {"fraction": check.arguments.get("fraction", 0)}
-        measured = _limited(check, Measured(Aggregate(sql.format(x=found.sql, **arguments)), ""), _value)
-        # Of one row, a sum is the value itself.
-        return masked(measured) if check.is_sensitive else measured
-
-    return metric
-
-
-def _age(check: Check, rows: Rows) -> Measured | Verdict:
-    """Return the age of the newest time in units of some seconds."""
-    found = _column(check, rows, ages.TIMES)
-    if isinstance(found, Verdict):
-        return found
-    newest = f"unix_micros(CAST(max({found.sql}) AS TIMESTAMP))"
-    age = f"(unix_micros({ages.literal(rows.as_of)}) - {newest}) / {int(check.arguments['seconds'])}000000D"
-    measured = _limited(check, Measured(Aggregate(age), ""), _value)
-    return masked(measured) if check.is_sensitive else measured
-
-
-def _reference(check: Check, rows: Rows) -> Measured | Verdict:
-    target = str(check.arguments["target"])
-    model, _, path = target.partition(".")
+def _reference(check: Check, rows: Rows) -> Measured:
+    model, _, path = str(check.arguments["target"]).partition(".")
     found = rows.find(check.field or "")
     if found is None or found.levels:
-        return rules.missing(check.field or "")
+        raise missing_columns(check.field or "")
     other = rows.others.get(model.lower())
     there = other.find(path) if other else None
     if other is None or there is None:
-        return Verdict("error", f"there is no column {path} of model {model}" if other else f"no data of {model}")
+        raise Decided("error", f"there is no column {path} of model {model}" if other else f"no data of {model}")
+    here, target = rules.comparable(found, there)
     example = None if check.is_sensitive else found.text
-    pair = rules.comparable(found, there)
-    if isinstance(pair, Verdict):
-        return pair
-    measured = Measured(Reference(pair[0], other.frame, pair[1]), "", example, shown=(found.column,))
+    measured = Measured(Reference(here, other.frame, target), "", example, shown=(found.column,))
     return _limited(check, measured, _failed, _rows)
 
 
 def _column_count(check: Check, rows: Rows) -> Verdict:
-    limits, names = limits_of(check), _names(rows)
-    outcome = "pass" if limits.hold(len(names)) else "fail"
-    return Verdict(outcome, f"{len(names)} columns", limits.text, str(len(names)))
+    limits, count = limits_of(check.arguments), len(_names(rows))
+    return Verdict("pass" if limits.hold(count) else "fail", f"{count} columns", limits.text, str(count))
 
 
 def _columns_exist(check: Check, rows: Rows) -> Verdict:
@@ -187,10 +173,8 @@ def _columns_exist(check: Check, rows: Rows) -> Verdict:
         problems += [f"additional column {name}" for name in names if name not in check.columns]
     if arguments.get("ordered") and not problems and [*check.columns] != names:
         problems.append("the columns are in another order")
-    return Verdict(
-        "fail" if problems else "pass", ", ".join(problems) or "the columns exist", f"columns {_listed(check.columns)}",
-        _listed(names),
-    )  # fmt: skip
+    reason, expected = ", ".join(problems) or "the columns exist", f"columns {', '.join(check.columns)}"
+    return Verdict("fail" if problems else "pass", reason, expected, ", ".join(names))
 
 
 def _names(rows: Rows) -> list[str]:
@@ -207,41 +191,55 @@ def _names_of(field: T.StructField, parent: str) -> Iterator[str]:
             yield from _names_of(inner, f"{parent}{field.name}.")
 
 
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
+def _is_missing(check: Check, found: Found) -> Sql:
+    """Return SQL for values that are null or stand for it."""
+    parts = [found.is_null]
+    if values := check.arguments.get("missing"):
+        as_text = found.raw or f"CAST({found.sql} AS STRING)"  # of a value inside an array or a map, too
+        parts.append(f"{as_text} IN ({', '.join(map(text, values))})")
+        if isinstance(found.type, _WITH_TEXT):  # which can have several texts
+            parts.append(rules.is_one_of(values, found))
+    parts += [f"NOT coalesce({_broken(rule, check, found)}, true)" for rule in check.arguments.get("missing_rules", ())]
+    return " OR ".join(f"({part})" for part in parts)
 
 
-_STRING = (T.StringType,)
+def _violates(check: Check, found: Found) -> Sql:
+    """Return SQL that is true for values that break one of the rules, or that follow a forbidden one."""
+    parts = [found.is_no_value] if found.raw else []  # a text that is no value of the type follows no rule
+    for key, form in (("rules", "coalesce({}, false)"), ("forbidden", "NOT coalesce({}, true)")):
+        for rule in check.arguments.get(key, ()):
+            parts.append(f"{found.has_value} AND {form.format(_broken(rule, check, found))}")
+    return " OR ".join(f"({part})" for part in parts)
+
+
+def _broken(rule: Mapping[str, Any], check: Check, found: Found) -> Sql:
+    """Return SQL that is true for values that break a rule, which has the kind and the arguments of a clause."""
+    if rule["arguments"].get("as_text") and isinstance(found.type, _WITH_TEXT):
+        found = replace(found, sql=f"CAST({found.sql} AS STRING)", type=T.StringType())
+    clause = replace(check, kind=rule["kind"], arguments=rule["arguments"])
+    try:
+        judged = rules.MEASURES[clauses.KINDS[clause.kind].measure](clause, found)
+    except Decided as e:
+        reason, observed = e.verdict.reason, e.verdict.observed
+        raise Decided("error", reason, limits_of(check.arguments).text, observed) from None
+    return judged.broken if isinstance(judged, Rule) else "false"
+
 
 METRICS: Mapping[str, Metric] = {
-    "row_count": _row_count,
     "column_count": _column_count,
     "columns_exist": _columns_exist,
-    "null_values": _on_values(values.nulls),
-    "present_values": _on_values(values.present),
-    "missing_values": _on_values(values.missing),
-    "invalid_values": _on_values(values.invalid),
-    "violations": _on_values(values.violations),
+    "null_values": _on_values(lambda check, found: (found.is_null, "true")),
+    "present_values": _on_values(lambda check, found: (f"NOT ({found.is_null})", "true")),
+    "missing_values": _on_values(lambda check, found: (_is_missing(check, found), "true")),
+    "invalid_values": _on_values(
+        lambda check, found: (f"NOT ({_is_missing(check, found)}) AND ({_violates(check, found)})", "true")
+    ),
+    "violations": _on_values(lambda check, found: (_violates(check, found), f"NOT ({found.is_null})")),
     "reference": _reference,
-    "duplicate_values": _on_keys(lambda c: c.failed_keys, _rows),
-    "repeated_rows": _on_keys(_failed, lambda c: c.complete),
-    "distinct_values": _on_keys(lambda c: c.keys),
-    "distinct_share": _on_keys(lambda c: c.keys / c.complete if c.complete else 0),
-    "min": _aggregate("min({x})"),
-    "max": _aggregate("max({x})"),
-    "avg": _aggregate("avg({x})"),
-    "sum": _aggregate("sum({x})"),
-    "stddev": _aggregate("stddev_samp({x})"),
-    "stddev_samp": _aggregate("stddev_samp({x})"),
-    "stddev_pop": _aggregate("stddev_pop({x})"),
-    "variance": _aggregate("var_samp({x})"),
-    "var_samp": _aggregate("var_samp({x})"),
-    "var_pop": _aggregate("var_pop({x})"),
-    "median": _aggregate("percentile_cont(0.5) WITHIN GROUP (ORDER BY nullif({x}, double('NaN')))"),
-    "percentile": _aggregate("percentile_cont({fraction}) WITHIN GROUP (ORDER BY {x})"),
-    "min_length": _aggregate("min(char_length({x}))", *_STRING),
-    "max_length": _aggregate("max(char_length({x}))", *_STRING),
-    "avg_length": _aggregate("avg(char_length({x}))", *_STRING),
+    "duplicate_values": _on_keys(lambda count: count.failed_keys, _rows),
+    "repeated_rows": _on_keys(_failed, lambda count: count.complete),
+    "distinct_values": _on_keys(lambda count: count.keys),
+    "distinct_share": _on_keys(lambda count: count.keys / count.complete if count.complete else 0),
     "age": _age,
 }
-"""Metric -> how it is measured. Queries and expectations of libraries have modules of their own."""
+"""Metric of the table that is no aggregate -> how it is measured."""

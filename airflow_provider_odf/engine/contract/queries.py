@@ -19,12 +19,19 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf.clauses import number_text
 from airflow_provider_odf.engine import query as guard
-from airflow_provider_odf.engine.contract.conditions import ERRORS, Failure
+from airflow_provider_odf.engine.contract.conditions import (
+    ERRORS,
+    Expectation,
+    Failure,
+    Query,
+    Verdict,
+    of_number,
+    without_value,
+)
 from airflow_provider_odf.engine.contract.fields import find
-from airflow_provider_odf.engine.contract.measured import Expectation, Query, Verdict, of_number, without_value
 from airflow_provider_odf.engine.contract.rows import Other
-from airflow_provider_odf.engine.contract.thresholds import shown
 from airflow_provider_odf.engine.hidden_values import HIDDEN
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import text
@@ -213,7 +220,7 @@ _NUMBERS = ("element_count", "missing_count", "unexpected_count", "unexpected_pe
 def _text(value: Any) -> str:
     """Return an observed value as text."""
     if isinstance(value, float):
-        return shown(round(value, 6))
+        return number_text(round(value, 6))
     return _one_line(json.dumps(value, default=str) if isinstance(value, list | dict) else value)
 
 

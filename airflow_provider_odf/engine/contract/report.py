@@ -11,23 +11,26 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract import linear_patterns
-from airflow_provider_odf.engine.contract.check_kinds import judge
 from airflow_provider_odf.engine.contract.conditions import (
     ERRORS,
+    MASK,
     Aggregate,
     Condition,
     Count,
+    Expectation,
     Failure,
+    Measured,
+    Query,
     Sample,
     Samples,
     Shown,
     Values,
+    Verdict,
 )
-from airflow_provider_odf.engine.contract.measured import MASK, Expectation, Measured, Query
+from airflow_provider_odf.engine.contract.judges import judge
 from airflow_provider_odf.engine.contract.queries import Expectations, Queries
 from airflow_provider_odf.engine.contract.rows import Other, Rows
-from airflow_provider_odf.engine.contract.rules import Verdict
+from airflow_provider_odf.engine.contract.rules import needs_re2, register_re2
 from airflow_provider_odf.engine.contract.texts import with_decimals_as_text, with_variants_as_text
 from airflow_provider_odf.engine.hidden_values import HIDDEN, sensitive_columns
 from airflow_provider_odf.engine.schema import quoted
@@ -149,8 +152,8 @@ class _Model:
         self._verdicts = {path: j for path, j in judged.items() if isinstance(j, Verdict)}
         self._measured = {path: j for path, j in judged.items() if isinstance(j, Measured)}
         conditions = (measured.condition for measured in self._measured.values())
-        if any(linear_patterns.is_in(c.broken) for c in conditions if isinstance(c, Values)):
-            linear_patterns.register(rows.scan.keyed.sparkSession)
+        if any(needs_re2(c.broken) for c in conditions if isinstance(c, Values)):
+            register_re2(rows.scan.keyed.sparkSession)
         self._verdicts |= self._alone({p: j for p, j in judged.items() if isinstance(j, Query | Expectation)})
         self.tested, self._counts = self._count()
         self._verdicts |= self._unreadable()

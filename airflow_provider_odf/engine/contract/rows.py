@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf.engine.contract.conditions import Decided
 from airflow_provider_odf.engine.contract.fields import Found, find
 from airflow_provider_odf.engine.contract.scan import Scan
 from airflow_provider_odf.engine.contract.texts import Declared
@@ -69,6 +70,12 @@ def value_column(path: str) -> str:
     return f"odf:value {path.lower()}"
 
 
+def missing_columns(*paths: str) -> Decided:
+    """Return the verdict on a clause whose columns the data lack."""
+    reason = "column not found" if len(paths) == 1 else f"column {', '.join(paths)} not found"
+    return Decided("fail", reason, "a column")
+
+
 @dataclass(frozen=True)
 class Rows:
     """The rows of a model.
@@ -106,6 +113,16 @@ class Rows:
         """Return the column or nested field at a path, None if there is none."""
         found = find(self.schema, path, self.types)
         return found.in_column(value_column(path)) if found is not None else None
+
+    def require(self, *paths: str) -> list[Found]:
+        """Return the columns and nested fields at paths.
+
+        :raises Decided: there is none at some of them.
+        """
+        found, missing = self.find_all(paths)
+        if missing:
+            raise missing_columns(*missing)
+        return found
 
     def find_all(self, paths: Iterable[str]) -> tuple[list[Found], list[str]]:
         """Return the columns and nested fields at paths, and the paths without one."""

@@ -1,19 +1,26 @@
-"""The table of the kinds of checks."""
+"""Judge clauses: the verdict on each, or how to measure it on the rows of its model."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import TypeAlias
 
+from airflow_provider_odf.clauses import KINDS, limits_of
 from airflow_provider_odf.engine.contract import ages, metrics, rules
-from airflow_provider_odf.engine.contract.conditions import Key, Reference, Values, complete
+from airflow_provider_odf.engine.contract.conditions import (
+    Decided,
+    Expectation,
+    Key,
+    Measured,
+    Query,
+    Reference,
+    Values,
+    Verdict,
+    complete,
+)
 from airflow_provider_odf.engine.contract.fields import find, key_text
-from airflow_provider_odf.engine.contract.measured import Expectation, Measured, Query
 from airflow_provider_odf.engine.contract.rows import Rows
-from airflow_provider_odf.engine.contract.rules import OnField, Verdict
-from airflow_provider_odf.engine.contract.thresholds import limits_of
-from airflow_provider_odf.engine.contract.values import VALUE_RULES
+from airflow_provider_odf.engine.contract.rules import OnField
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import when
 from airflow_provider_odf.protocol import Check
@@ -31,7 +38,10 @@ def judge(check: Check, rows: Rows) -> Judged:
         paths = (check.field or "", *check.columns)
         if reason := next(filter(None, map(rows.why_broken, filter(None, paths))), None):
             return Verdict("error", reason)
-    return KINDS[check.kind](check, rows)
+    try:
+        return JUDGES[KINDS[check.kind].measure](check, rows)
+    except Decided as e:
+        return e.verdict
 
 
 _ABOUT_NAMES = frozenset({"additional_fields", "column_count", "columns_exist"})
@@ -42,10 +52,7 @@ def _on_field(rule: OnField) -> Judge:
     """Return the judge of a rule for the values of one field."""
 
     def judge(check: Check, rows: Rows) -> Measured | Verdict:
-        path = check.field or ""
-        found = rows.find(path)
-        if found is None:
-            return rules.missing(path)
+        (found,) = rows.require(check.field or "")
         judged = rule(check, found)
         if isinstance(judged, Verdict):
             return judged
@@ -55,23 +62,21 @@ def _on_field(rule: OnField) -> Judge:
     return judge
 
 
-def _unique_items(check: Check, rows: Rows) -> Judged:
+def _distinct_items(check: Check, rows: Rows) -> Judged:
     item = find(rows.schema, f"{check.field}[]", rows.types)
-    judge = _on_field(lambda check, found: rules.unique_items(check, found, item))
-    return judge(check, rows)
+    return _on_field(lambda check, found: rules.distinct_items(check, found, item))(check, rows)
 
 
 def _key(check: Check, rows: Rows) -> Measured | Verdict:
     is_complete = check.kind == "primary_key"
-    paths = check.columns
+    paths, expected = check.columns, KINDS[check.kind].expected
     columns, missing = rows.find_all(paths)
     if missing:
         return Verdict("fail", f"column {', '.join(missing)} not found" if len(paths) > 1 else "column not found")
     if any(column.levels for column in columns):
         return Verdict("unsupported", "elements of arrays and maps cannot be a key")
     sql = tuple(c.in_key for c in columns)
-    example = None if check.is_sensitive else key_text(columns)
-    expected, shown = "unique and not null" if is_complete else "unique", tuple(c.column for c in columns)
+    example, shown = None if check.is_sensitive else key_text(columns), tuple(c.column for c in columns)
     if not rows.unique_by or not rows.unique_by <= {name.lower() for name in paths}:
         what = "with a duplicate or null key" if is_complete else "with a duplicate value"
         return Measured(Key(sql, is_complete), expected, example, what, shown)
@@ -81,7 +86,7 @@ def _key(check: Check, rows: Rows) -> Measured | Verdict:
     return Verdict("pass", "unique, because the merge key is unique", expected)
 
 
-def _model_present(check: Check, rows: Rows) -> Measured | Verdict:
+def _rows(check: Check, rows: Rows) -> Measured | Verdict:
     if rows.problem:
         return Verdict("error", rows.problem, "rows")
     if not rows.malformed:
@@ -91,19 +96,17 @@ def _model_present(check: Check, rows: Rows) -> Measured | Verdict:
     return Measured(Values(broken), "rows", example, "cannot be read")
 
 
-def _additional(check: Check, rows: Rows) -> Verdict:
+def _columns(check: Check, rows: Rows) -> Verdict:
     known = {name.lower() for name in check.columns}
     if extra := [name for name in rows.visible if name.lower() not in known]:
         return Verdict("fail", f"additional columns: {', '.join(extra)}", "no other columns", ", ".join(extra))
     return Verdict("pass", "no other columns", "no other columns")
 
 
-def _references(check: Check, rows: Rows) -> Measured | Verdict:
+def _reference(check: Check, rows: Rows) -> Measured | Verdict:
     targets = check.targets
     expected = f"exists in {', '.join(targets)}"
-    columns, missing = rows.find_all(check.columns or (check.field or "",))
-    if missing:
-        return rules.missing(*missing)
+    columns = rows.require(*(check.columns or (check.field or "",)))
     if any(column.levels for column in columns):
         return Verdict("unsupported", "references from elements of arrays and maps are not tested")
     models = {target.partition(".")[0]: None for target in targets}
@@ -113,15 +116,12 @@ def _references(check: Check, rows: Rows) -> Measured | Verdict:
     if (other := rows.others.get(model.lower())) is None:
         way = "the store has no such dataset" if rows.has_offsets else "add the model to the contract"
         return Verdict("error", f"there is no data of model {model}: {way}", expected)
-    there = [other.find(target.partition(".")[2]) for target in targets]
-    if unknown := [t.partition(".")[2] for t, f in zip(targets, there, strict=True) if f is None or f.levels]:
+    there = {target.partition(".")[2]: other.find(target.partition(".")[2]) for target in targets}
+    if unknown := [name for name, found in there.items() if found is None or found.levels]:
         return Verdict("error", f"model {model} has no column {unknown[0]}", expected)
-    pairs = [rules.comparable(c, f) for c, f in zip(columns, there, strict=True) if f is not None]
-    for pair in pairs:
-        if isinstance(pair, Verdict):
-            return replace(pair, expected=expected)
-    sql = [pair for pair in pairs if not isinstance(pair, Verdict)]
-    condition = Reference(_tuple(here for here, _ in sql), other.frame, _tuple(target for _, target in sql))
+    found = [there[target.partition(".")[2]] for target in targets]
+    pairs = [rules.comparable(c, f, expected) for c, f in zip(columns, found, strict=True) if f is not None]
+    condition = Reference(_tuple(here for here, _ in pairs), other.frame, _tuple(target for _, target in pairs))
     example = None if check.is_sensitive else key_text(columns)
     return Measured(condition, expected, example, shown=tuple(column.column for column in columns))
 
@@ -135,11 +135,11 @@ def _tuple(columns: Iterable[str]) -> str:
     return when(complete(sql), f"struct({fields})")
 
 
-def _quality(check: Check, rows: Rows) -> Judged:
+def _metric(check: Check, rows: Rows) -> Judged:
     """Return how to measure a quality rule, whatever its language."""
     arguments = check.arguments
     if arguments.get("metric") == "query":
-        return Query(str(arguments["query"]), limits_of(check), check.is_sensitive)
+        return Query(str(arguments["query"]), limits_of(arguments), check.is_sensitive)
     if arguments.get("metric") == "expectation":
         if missing := rows.find_all(check.columns)[1]:
             return Verdict("fail", f"column {', '.join(missing)} not found")
@@ -147,32 +147,16 @@ def _quality(check: Check, rows: Rows) -> Judged:
     return metrics.limited(check, rows)
 
 
-KINDS: Mapping[str, Judge] = {
-    "model_present": _model_present,
-    "field_present": _on_field(rules.present),
-    "field_type": _on_field(rules.of_type),
-    "required": _on_field(rules.required),
-    **{kind: _on_field(rule) for kind, rule in VALUE_RULES.items()},
-    "precision": _on_field(rules.precision),
-    "scale": _on_field(rules.scale),
-    "multiple_of": _on_field(rules.multiple_of),
-    "range": _on_field(rules.in_range),
-    "min_items": _on_field(rules.items("<", "at least")),
-    "max_items": _on_field(rules.items(">", "at most")),
-    "items": _on_field(rules.items("!=", "exactly")),
-    "unique_items": _unique_items,
-    "required_fields": _on_field(rules.required_fields),
-    "physical_type": _on_field(rules.physical_type),
-    "unique": _key,
-    "primary_key": _key,
-    "references": _references,
-    "additional_fields": _additional,
-    "quality_sql": _quality,
-    "quality_library": _quality,
-    "quality_soda": _quality,
-    "quality_great_expectations": _quality,
-    "service_level_freshness": ages.freshness,
-    "service_level_retention": ages.retention,
-    "service_level_latency": ages.latency,
+JUDGES: Mapping[str, Judge] = {
+    **{measure: _on_field(rule) for measure, rule in rules.MEASURES.items()},
+    "rows": _rows,
+    "columns": _columns,
+    "distinct items": _distinct_items,
+    "key": _key,
+    "reference": _reference,
+    "metric": _metric,
+    "newest time": ages.freshness,
+    "oldest time": ages.retention,
+    "delay": ages.latency,
 }
-"""Kind of check -> the function that evaluates it."""
+"""Measure of the table of clauses -> the function that judges clauses by it."""

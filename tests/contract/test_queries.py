@@ -3,7 +3,7 @@
 import pytest
 
 from airflow_provider_odf.contract.load import parse
-from airflow_provider_odf.contract.query_metric import columns_of_number
+from airflow_provider_odf.contract.queries import columns_of_number
 
 CONTRACT = """\
 dataContractSpecification: 1.2.1
