@@ -14,7 +14,6 @@ from airflow_provider_odf.contract.binding import find
 from airflow_provider_odf.dag import inputs
 from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.dag.inputs import Declared, StoreNames
-from airflow_provider_odf.dag.manifests import dag_id
 from airflow_provider_odf.dag.markdown import block, readable
 from airflow_provider_odf.hooks.odf import TAG, OdfHook
 from airflow_provider_odf.manifest import model
@@ -48,20 +47,19 @@ class Defaults:
     store: str | None = None
     odf_conn_id: str = OdfHook.default_conn_name
     spark_conn_id: str | None = None
-    _hooks: dict[str | None, OdfHook] = field(default_factory=dict)
     _names: dict[str | None, StoreNames] = field(default_factory=dict)
 
-    def hook(self, store: str | None) -> OdfHook:
-        """Return the hook of a store, one for all its datasets: each lookup of a connection is a request to Airflow."""
-        if store not in self._hooks:
-            self._hooks[store] = OdfHook(self.odf_conn_id, store=store)
-        return self._hooks[store]
-
     def names(self, store: str | None) -> StoreNames:
-        """Return the names of the datasets of a store."""
+        """Return the names of the datasets of a store, with one hook for all of them: each lookup of a connection is a
+        request to Airflow."""
         if store not in self._names:
-            self._names[store] = StoreNames(self.hook(store))
+            self._names[store] = StoreNames(OdfHook(self.odf_conn_id, store=store))
         return self._names[store]
+
+
+def dag_id(dataset: str) -> str:
+    """Return the dag_id of a dataset: its alias, with ``.`` for ``/``."""
+    return dataset.replace("/", ".")
 
 
 def build(
@@ -78,7 +76,8 @@ def build(
     """
     name = str(manifest.snapshot.name)
     store = settings.store or defaults.store
-    asset = defaults.hook(store).asset(name)
+    names = defaults.names(store)
+    asset = names.hook.asset(name)
     contract = find(manifest)
     info = manifest.snapshot.last(model.SetInfo)
     where: dict[str, Any] = {
@@ -88,7 +87,6 @@ def build(
         "odf_conn_id": defaults.odf_conn_id,
         "spark_conn_id": settings.spark_conn_id or defaults.spark_conn_id,
     }
-    names = defaults.names(store)
     declared = declared or Declared.of([manifest], is_whole=False)
     warnings = [*warnings, *inputs.unknown(manifest, declared, names)]
     pushed = [source.source_name for source in manifest.snapshot.events(model.AddPushSource)]
@@ -185,16 +183,14 @@ def _candidate(where: dict[str, Any], asset: Asset, *, is_derivative: bool, is_p
 
 
 def _schedule(settings: FolderSettings, defaults: Defaults, where: dict[str, Any]) -> Any:
+    """Return the schedule of a root; that by changes of its source is an asset, which a trigger watches."""
     schedule = settings.schedule if "schedule" in settings.model_fields_set else defaults.schedule
-    return [_source_asset(settings.poke_interval, where)] if schedule == CHANGE else schedule
-
-
-def _source_asset(poke_interval: float | None, where: dict[str, Any]) -> Asset:
-    """Return the asset that schedules a DAG when its dataset's source changes."""
+    if schedule != CHANGE:
+        return schedule
     arguments = {name: where[name] for name in ("manifest", "dataset", "store", "odf_conn_id")}
-    trigger = PollingSourceTrigger(**arguments, poke_interval=poke_interval or DEFAULT_POKE_INTERVAL)
+    trigger = PollingSourceTrigger(**arguments, poke_interval=settings.poke_interval or DEFAULT_POKE_INTERVAL)
     watcher = AssetWatcher(name=where["dataset"], trigger=trigger)
-    return Asset(f"{where['dataset']}/source", group="odf-source", watchers=[watcher])
+    return [Asset(f"{where['dataset']}/source", group="odf-source", watchers=[watcher])]
 
 
 def _default_args(settings: FolderSettings) -> dict[str, Any]:

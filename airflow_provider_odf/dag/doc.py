@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.dag.contract_doc import contract_section
-from airflow_provider_odf.dag.markdown import block, cell, code, document, link, readable
+from airflow_provider_odf.dag.markdown import block, cell, code, document, link, readable, table
+from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest import ddl, model, public_source
 from airflow_provider_odf.manifest import url as urls
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol import Evaluation
 
 _MAX_DESCRIPTION, _MAX_QUERY, _MAX_README = 2_000, 10_000, 20_000
-_MAX_ATTACHMENTS = 20
+_MAX_ATTACHMENTS, _MAX_CLAUSES, _MAX_CLAUSE = 20, 100, 200
 _README = re.compile(r"readme(\.(md|markdown|txt))?", re.IGNORECASE)
 
 
@@ -40,31 +40,23 @@ def doc_md(
     :param pages: labels and paths of the pages about the dataset.
     """
     snapshot = manifest.snapshot
-    info = snapshot.last(model.SetInfo)
-    attachments = _attachments(snapshot)
-    facts = [*_facts(manifest, uri, contract, evaluation), *_about(snapshot, info, attachments), *_pages(pages or {})]
+    info, attached = snapshot.last(model.SetInfo), snapshot.last(model.SetAttachments)
+    attachments = attached.attachments.items if attached else ()
+    rows = [*_facts(manifest, uri, contract, evaluation), *_about(snapshot, info, attachments)]
+    if pages:
+        rows.append(("Pages", ", ".join(f"[{label}]({path})" for label, path in pages.items())))
     sections = [
         f"## {cell(str(snapshot.name))}",
         f"**Warnings**\n\n{block(warnings)}" if warnings else "",
         document(info.description, under=2, limit=_MAX_DESCRIPTION) if info and info.description else "",
-        "\n".join(_table(facts)),
-        "\n".join(_schema(snapshot)),
+        table(*rows),  # an empty header would be shown as a bar
+        _schema(snapshot),
         "\n\n".join(_queries(snapshot)),
-        contract_section(contract, str(snapshot.name)) if contract is not None and has_clauses else "",
+        _contract(contract, str(snapshot.name)) if contract is not None and has_clauses else "",
         _readme(attachments),
     ]
     # A final newline, because Airflow reads a text that ends with `.md` as the name of a file.
     return readable("\n\n".join(section.strip("\n") for section in sections if section.strip()) + "\n")
-
-
-def _pages(pages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    if pages:
-        yield "Pages", ", ".join(f"[{label}]({path})" for label, path in pages.items())
-
-
-def _attachments(snapshot: model.DatasetSnapshot) -> Sequence[model.AttachmentEmbedded]:
-    event = snapshot.last(model.SetAttachments)
-    return event.attachments.items if event else ()
 
 
 def _facts(
@@ -99,8 +91,8 @@ def _transform(snapshot: model.DatasetSnapshot, evaluation: Evaluation | None) -
         is_renamed = declared.alias is not None and declared.alias != declared.dataset_ref
         yield "Input", code(declared.dataset_ref) + (f" as {code(declared.alias or '')}" if is_renamed else "")
     yield "Engine", cell(event.transform.engine)
-    for table in event.transform.temporal_tables or ():
-        yield "Temporal table", f"{code(table.name)} by {', '.join(map(code, table.primary_key))}"
+    for temporal in event.transform.temporal_tables or ():
+        yield "Temporal table", f"{code(temporal.name)} by {', '.join(map(code, temporal.primary_key))}"
     if evaluation is not None:
         yield "Evaluation", f"{cell(evaluation.kind)}: {cell(evaluation.reason)}"
 
@@ -142,30 +134,39 @@ def _about(
         yield "Attachments", ", ".join([*listed, *([f"{more} more"] if more else [])])
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield the lines of a table. Its first row is the header, because an empty header is shown as a bar."""
-    for number, (label, text) in enumerate(rows):
-        yield f"| {label} | {text} |"
-        if number == 0:
-            yield "|---|---|"
-
-
-def _schema(snapshot: model.DatasetSnapshot) -> Iterator[str]:
-    """Yield the columns of the polling source, or of the first push source, as a table."""
+def _schema(snapshot: model.DatasetSnapshot) -> str:
+    """Return the columns of the polling source, or of the first push source, as a table."""
     polling = snapshot.last(model.SetPollingSource)
-    sources: Sequence[model.SetPollingSource | model.AddPushSource] = (
-        [polling] if polling else snapshot.events(model.AddPushSource)
-    )
+    sources = [polling] if polling else snapshot.events(model.AddPushSource)
     source = next((s for s in sources if ddl.columns(s.read)), None)
     if source is None:
-        return
-    yield "**Columns as read**" if source.preprocess else "**Columns**"
-    yield ""
-    yield "| Name | Type |"
-    yield "|---|---|"
+        return ""
     key = {name.lower() for name in getattr(source.merge, "primary_key", ())}
-    for column in ddl.columns(source.read) or ():
-        yield f"| {cell(column.name)}{' (key)' if column.name.lower() in key else ''} | {code(column.type)} |"
+    rows = [
+        (f"{cell(column.name)}{' (key)' if column.name.lower() in key else ''}", code(column.type))
+        for column in ddl.columns(source.read) or ()
+    ]
+    return f"**Columns{' as read' if source.preprocess else ''}**\n\n{table(('Name', 'Type'), *rows)}"
+
+
+def _contract(location: Location, dataset: str) -> str:
+    """Return the section about a contract: owner, terms, and each clause with whether it is enforced."""
+    from airflow_provider_odf.contract.binding import of_dataset
+    from airflow_provider_odf.contract.show import terms
+
+    try:
+        file = location.load(is_offline=True)
+        checks = of_dataset(file, dataset).checks
+    except ManifestInvalid as e:
+        return f"**Data contract**\n\nThe contract is not valid: {_clause(str(e.problems[0]))}"
+    about = "".join(f"- {label}: {_clause(text)}\n" for label, text in terms(file).items())
+    rows = [(_clause(c.description), _clause(f"no: {c.reason}" if c.outcome else "yes")) for c in checks]
+    more = [(f"{len(rows) - _MAX_CLAUSES} more", "")] if len(rows) > _MAX_CLAUSES else []
+    return f"**Data contract**\n\n{about}\n{table(('Clause', 'Enforced'), *rows[:_MAX_CLAUSES], *more)}"
+
+
+def _clause(text: str) -> str:
+    return cell(text if len(text) <= _MAX_CLAUSE else f"{text[:_MAX_CLAUSE]}…")
 
 
 def _readme(attachments: Sequence[model.AttachmentEmbedded]) -> str:

@@ -13,22 +13,25 @@ it. The second loader shows a file whose datasets cannot be named; without that 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG, get_parsing_context
 
 from airflow_provider_odf.contract.binding import find, of_dataset
-from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid
+from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid, dag_id
 from airflow_provider_odf.dag.inputs import Declared
-from airflow_provider_odf.dag.manifests import dag_id, load_folder, problems_by_dag
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.hooks.odf import OdfHook
-from airflow_provider_odf.manifest.files import is_beside_manifests
-from airflow_provider_odf.manifest.folder_settings import settings_for
-from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.manifest.files import declared_names, discover, is_beside_manifests, may_declare
+from airflow_provider_odf.manifest.folder_settings import LONGEST_NAME, settings_for
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.manifest import Loaded, Manifest
 from airflow_provider_odf.manifest.model import AddPushSource, SetPollingSource, SetTransform
+from airflow_provider_odf.settings.manifests import without_forbidden_steps
 
 ERRORS_LOADER = "odf_errors.py"
 
@@ -63,7 +66,7 @@ def build_dags(
     """
     path = _folder(folder)
     only = get_parsing_context().dag_id
-    loaded = load_folder(path, only)
+    loaded = _load_folder(path, only)
     for warning in loaded.warnings:
         log.warning("%s", warning)
     for problem in loaded.problems:
@@ -71,9 +74,10 @@ def build_dags(
     defaults = Defaults(schedule, store, odf_conn_id, spark_conn_id)
     files = {Path(problem.place.file) for problem in loaded.problems}
     declared = Declared.of(loaded.manifests, files, is_whole=only is None)
-    dags = [_dag(manifest, defaults, loaded.warnings, declared) for manifest in _scheduled(loaded.manifests, only)]
-    names = {dag_id(str(manifest.snapshot.name)) for manifest in loaded.manifests}
-    problems = problems_by_dag(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
+    names = {dag_id(str(manifest.snapshot.name)): manifest for manifest in loaded.manifests}
+    asked = [manifest for name, manifest in names.items() if only in (None, name) and _has_data(manifest)]
+    dags = [_dag(manifest, defaults, loaded.warnings, declared) for manifest in asked]
+    problems = _problems_by_dag(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
     dags += [build_invalid(name, group) for name, group in problems.items()]
     return {dag.dag_id: dag for dag in dags if only in (None, dag.dag_id)}
 
@@ -91,11 +95,40 @@ def raise_manifest_errors(folder: str | Path) -> None:
     :param folder: the folder, or a file in it.
     :raises ManifestInvalid: there are problems; the message has one line for each, with file, line and column.
     """
-    loaded = load_folder(_folder(folder))
+    loaded = _load_folder(_folder(folder))
     unused = (warning for warning in loaded.warnings if is_beside_manifests(Path(warning.place.file).name))
     problems = [*loaded.problems, *(p for m in loaded.manifests for p in _contract_problems(m)), *unused]
     if problems:
         raise ManifestInvalid(sorted(problems))
+
+
+def _load_folder(folder: Path, only: str | None = None) -> Loaded:
+    """Return the valid manifests in a folder and below, and the problems of the others.
+
+    :param only: a dag_id. Only files that may declare this dataset are parsed, duplicates included: Airflow builds one
+        DAG per task that way.
+    """
+    files = [file for file in discover(folder) if may_declare(file, only)] if only is not None else []
+    # Inputs of derivatives are compared with the store of each DAG, see `inputs.unknown`.
+    return without_forbidden_steps(load(files or [folder], known=lambda ref: True))
+
+
+def _problems_by_dag(
+    problems: Iterable[Problem], built: Collection[str], *, with_files: bool
+) -> dict[str, list[Problem]]:
+    """Return problems by the dag_ids of the datasets that their files declare, without those that have a DAG.
+
+    :param with_files: put the problems of files that name no dataset under ``FILE.invalid``; otherwise omit them.
+    """
+    by_dag: dict[str, list[Problem]] = {}
+    for name, group in groupby(sorted(problems), key=lambda problem: problem.place.file):
+        file, of_file = Path(name), list(group)
+        ids = [dag_id(name) for name in declared_names(file) if dag_id(name) not in built]
+        if not ids and with_files:
+            ids = [re.sub(r"[^A-Za-z0-9.-]", "_", f"{file.stem}.invalid")]
+        for id_ in ids:
+            by_dag.setdefault(id_[:LONGEST_NAME], []).extend(of_file)
+    return by_dag
 
 
 def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem], declared: Declared) -> DAG:
@@ -129,17 +162,10 @@ def _is_parsed(loader: Path) -> bool:
     return False
 
 
-def _scheduled(manifests: tuple[Manifest, ...], only: str | None) -> Iterator[Manifest]:
-    """Yield the manifests that get a DAG: those with a source or a transform."""
-    for manifest in manifests:
-        if _has_data(manifest) and only in (None, dag_id(str(manifest.snapshot.name))):
-            yield manifest
-
-
 def _has_data(manifest: Manifest) -> bool:
     """Return whether the dataset has a source or is computed from others."""
-    events = (SetPollingSource, AddPushSource, SetTransform)
-    return any(isinstance(event, events) for event in manifest.snapshot.metadata)
+    origins = (SetPollingSource, AddPushSource, SetTransform)
+    return any(isinstance(event, origins) for event in manifest.snapshot.metadata)
 
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:

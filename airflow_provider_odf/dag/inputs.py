@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -36,33 +37,31 @@ class StoreNames:
 
     def dataset(self, alias: DatasetAlias) -> Dataset | None:
         """Return a dataset of the store, or None if it has none of that name."""
-        try:
+        with suppress(OdfError, OSError):
             return self._store.get(alias)
-        except (OdfError, OSError):
-            return None
+        return None
 
     def find(self, ref: DatasetRef) -> Dataset | None:
         """Return a dataset of the store, one of the other stores that has this id, or one at a location; None if there
         is no such dataset."""
-        try:
+        with suppress(OdfError, OSError):
             if not isinstance(ref, DatasetId):
                 return self._store.find(str(ref))
-            store, alias = self._by_id.get(str(ref), (None, None))
-            return store.get(alias) if store is not None and alias is not None else None
-        except (OdfError, OSError):
-            return None
+            if (named := self._by_id.get(str(ref))) is not None:
+                store, alias = named
+                return store.get(alias)
+        return None
 
     def alias_of(self, ref: DatasetRef) -> DatasetAlias | None:
         """Return the alias that an input has or will have in the store; None for a dataset of another store."""
         if isinstance(ref, DatasetAlias):
             return ref
-        try:
+        with suppress(OdfError, OSError):
             if isinstance(ref, DatasetUri):
                 return self._store.alias_of(ref)
-            dataset = self.find(ref)
-            return dataset.alias if dataset is not None and self._store.owns(dataset) else None
-        except (OdfError, OSError):
-            return None
+            if (dataset := self.find(ref)) is not None and self._store.owns(dataset):
+                return dataset.alias
+        return None
 
     @cached_property
     def _store(self) -> Store:

@@ -31,6 +31,12 @@ def code(text: str) -> str:
     return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
 
 
+def table(*rows: tuple[str, str]) -> str:
+    """Return a table of cells whose first row is the header."""
+    lines = [f"| {label} | {text} |" for label, text in rows]
+    return "\n".join([*lines[:1], "|---|---|", *lines[1:]])
+
+
 def readable(text: str) -> str:
     """Return the text without control characters: PostgreSQL cannot store NUL, and the others are invisible."""
     return _CONTROL.sub("", text)

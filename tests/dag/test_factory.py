@@ -6,7 +6,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf import build_dags, raise_manifest_errors
-from airflow_provider_odf.dag import manifests
+from airflow_provider_odf.dag import factory
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest.load import load
 
@@ -153,7 +153,7 @@ def test_bad_settings_of_one_folder_leave_the_others_alone(folder):
 
 def test_for_a_task_only_its_own_manifest_is_loaded(folder, monkeypatch):
     loaded = []
-    monkeypatch.setattr(manifests, "load", lambda paths, **known: loaded.append([p.name for p in paths]) or load(paths))
+    monkeypatch.setattr(factory, "load", lambda paths, **known: loaded.append([p.name for p in paths]) or load(paths))
     monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", "acme.parts")
     (folder / "bad.yaml").write_text(BROKEN.format(name="bad"))
     assert list(build_dags(folder)) == ["acme.parts"]
