@@ -2,19 +2,23 @@
 
 Secrets are values of templates, of variables with a sensitive name and of Airflow's connections in the environment.
 Values beside a sensitive name and the user info of URLs are secrets too.
+
+A secret is masked in every spelling: each character as it is, percent-encoded, or escaped as in JSON, Python or HTML.
+Clients and servers mix these within one value, so no list of whole spellings would be complete.
 """
 
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import lru_cache
+from itertools import groupby
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
-
-from airflow_provider_odf.secret_spellings import pattern
 
 MASK = "***"
 
@@ -161,7 +165,7 @@ def _without(text: str, secret: str) -> str:
     lines = [line for line in secret.splitlines() if len(line) >= _LEAST_LINE] if "\n" in secret else []
     encoded = base64.b64encode(secret.encode()).decode() if len(secret) >= _LEAST_CUT else secret
     for form in dict.fromkeys((secret, encoded, *lines)):
-        spelled = pattern(form)
+        spelled = _pattern(form)
         if len(form) < _SHORT:
             spelled = re.compile(rf"(?<!\w)(?:{spelled.pattern})(?!\w)")
         text = spelled.sub(MASK, text)
@@ -226,3 +230,49 @@ def _of_json(data: Any, name: str = "") -> Iterator[str]:
                 yield from _of_json(json.loads(data), name)
             if is_sensitive(name):
                 yield data
+
+
+_LONG = 256
+"""In longer secrets, such as keys, letters and digits match only unencoded: no client encodes them, and the
+pattern would take long to compile."""
+
+_CASELESS = {letter: f"[{letter}{letter.upper()}]" for letter in "abcdef"}
+
+
+@lru_cache(maxsize=256)
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern that matches a text in every spelling, in linear time."""
+    runs = ((char, len(list(run))) for char, run in groupby(text))
+    is_long = len(text) > _LONG
+    return re.compile("".join(c * n if is_long and _is_plain(c) else _run(c, n) for c, n in runs))
+
+
+def _run(char: str, length: int) -> str:
+    """Return the pattern of a run of one character. Escaping doubles backslashes; the pattern is atomic, because trying
+    single and double ones in turn would take exponential time."""
+    forms = "|".join(_forms(char))
+    if char == "\\":
+        return f"(?>(?:{forms}){{{length},{2 * length}}})"
+    return f"(?:{forms})" + (f"{{{length}}}" if length > 1 else "")
+
+
+def _forms(char: str) -> tuple[str, ...]:
+    plain, percent = re.escape(char), "".join(f"%(?:25)?{_hex(b, 2)}" for b in char.encode(errors="surrogatepass"))
+    if _is_plain(char):
+        return plain, percent
+    units = char.encode("utf-16-be", errors="surrogatepass")
+    in_json = "".join(rf"\\u{_hex(int.from_bytes(units[at : at + 2], 'big'), 4)}" for at in range(0, len(units), 2))
+    forms = [in_json, percent, rf"&#(?:{ord(char)}|[xX]{_hex(ord(char), 1)});", re.escape(html.escape(char)), plain]
+    if ord(char) < 256:
+        forms.append(rf"\\x{_hex(ord(char), 2)}")
+    if char != "\\":
+        forms += [re.escape(json.dumps(char)[1:-1]), *([rf"\\{char}"] if char in "/'" else [])]
+    return (*dict.fromkeys(forms), *([r"\+"] if char == " " else []))
+
+
+def _is_plain(char: str) -> bool:
+    return char.isascii() and char.isalnum()
+
+
+def _hex(number: int, width: int) -> str:
+    return "".join(_CASELESS.get(digit, digit) for digit in f"{number:0{width}x}")

@@ -147,7 +147,7 @@ def _download(url: str) -> str:
 
 @contextmanager
 def _response(client: httpx.Client, url: str) -> Iterator[httpx.Response]:
-    from airflow_provider_odf.source.redirects import Guard, scope_of_response
+    from airflow_provider_odf.source.http import Guard, scope_of_response
 
     request = client.build_request("GET", url)
     narrowest = None

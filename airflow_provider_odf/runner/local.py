@@ -11,8 +11,9 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import IO
@@ -22,8 +23,8 @@ from airflow_provider_odf.engine import archive, jvm
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps, memory
-from airflow_provider_odf.runner.request_size import is_large
 from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, root_cause, settle
+from airflow_provider_odf.source import uris
 
 EVERY_PROCESSOR = "local[*]"
 
@@ -236,3 +237,32 @@ def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
 
 def _first_on_path(directory: str) -> str:
     return os.pathsep.join([directory, *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+LARGE = 128 * 1024 * 1024
+"""Bytes from which on the JVM's second compiler saves more time than it takes."""
+
+
+def is_large(request: protocol.Request) -> bool:
+    """Whether the new data of a request, or the history that it tests, has at least LARGE bytes in local files."""
+    return sum(_sizes(_paths(request))) >= LARGE
+
+
+def _paths(request: protocol.Request) -> Iterator[str]:
+    if isinstance(request, protocol.MergeRequest):
+        for source in request.inputs:
+            yield from source.paths
+    elif isinstance(request, protocol.TransformRequest):
+        for query_input in request.query_inputs:
+            yield from query_input.data_paths
+    elif isinstance(request, protocol.ContractTestRequest):
+        for slice_ in request.history:
+            yield slice_.path
+    elif isinstance(request, protocol.RawQueryRequest):
+        yield from request.input_data_paths
+
+
+def _sizes(paths: Iterable[str]) -> Iterator[int]:
+    for local in filter(None, map(uris.path_of, paths)):
+        with suppress(OSError):
+            yield os.path.getsize(local)

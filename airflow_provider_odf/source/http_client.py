@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import httpx
 
 from airflow_provider_odf.errors import SourceError, SourceUnavailable
-from airflow_provider_odf.source.http import Target, reason
-from airflow_provider_odf.source.redirects import scope_of_response
+from airflow_provider_odf.source.http import Target, reason, scope_of_response
 
 if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options

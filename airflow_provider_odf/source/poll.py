@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf import redaction
 from airflow_provider_odf.error_conversion import as_odf_error, storage_error
 from airflow_provider_odf.errors import (
     InvalidInput,
@@ -25,21 +26,21 @@ from airflow_provider_odf.errors import (
 )
 from airflow_provider_odf.manifest.model import PrepStepDecompress
 from airflow_provider_odf.seal import seal
-from airflow_provider_odf.source import savepoint, source_state
+from airflow_provider_odf.source import decompress, savepoint, source_state
 from airflow_provider_odf.source.fetchers import fetch_of
-from airflow_provider_odf.source.prepare import prepare as prepare_file
+from airflow_provider_odf.source.program import Program
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.manifest.model import FetchStep, PrepStep, SourceState
+    from airflow_provider_odf.manifest.model import FetchStep, PrepStep, PrepStepPipe, SourceState
     from airflow_provider_odf.manifest.template import Environment
-    from airflow_provider_odf.source.fetching import Context, SourceFiles
+    from airflow_provider_odf.source.fetching import Context, SourceFile, SourceFiles
 
 
 def poll(step: FetchStep, prepare: Sequence[PrepStep], context: Context) -> SourceFiles | None:
     """Return the new data of a source as files in the context's directory, or None if there are none.
 
-    :raises InvalidInput: the step is not valid: a template, a pattern, a program that does not exist.
-    :raises SourceError: the source does not exist, or does not fit the step.
+    :raises InvalidInput: a step is not valid (a template, a pattern, a program that does not exist) or forbidden here.
+    :raises SourceError: the source does not exist, or does not fit a step; or a program fails or exceeds a limit.
     :raises SourceUnavailable: the source is unavailable now; retry later.
     :raises StorageError: the work area cannot be written.
     """
@@ -104,7 +105,7 @@ class _Poll:
 
     def _fetch(self, state: SourceState | None) -> SourceFiles:
         batch = self.fetch.run(dataclasses.replace(self.context, state=state))
-        files = tuple(prepare_file(file, self.prepare, self.context) for file in batch.files)
+        files = tuple(_prepared(file, self.prepare, self.context) for file in batch.files)
         result, dataset = dataclasses.replace(batch, files=files), self.context.dataset_id
         if files and dataset is not None:
             seal(result.directory, [path for file in files for path in file.paths], dataset=dataset)
@@ -132,3 +133,35 @@ def _redacted_errors(environment: Environment, work: Path) -> Iterator[None]:
         raise StorageError(environment.redact(f"{message} (free space there, or set another work area)")) from None
     except Exception as e:
         raise UnexpectedError(environment.redact(str(as_odf_error(e)))) from None
+
+
+def _prepared(file: SourceFile, steps: Sequence[PrepStep], context: Context) -> SourceFile:
+    """Return the input after all steps; intermediate files are deleted."""
+    for index, step in enumerate(steps):
+        made = [new for path in file.paths for new in _apply(step, path, file.label, index, context)]
+        for path in file.paths:
+            path.unlink()
+        file = dataclasses.replace(file, paths=tuple(made))
+    return file
+
+
+def _apply(step: PrepStep, path: Path, label: str, index: int, context: Context) -> tuple[Path, ...]:
+    target = context.directory / f"{path.name}-{index}"
+    if not isinstance(step, PrepStepDecompress):
+        _pipe(step, path, target, label, context)
+    elif step.format == "Zip":
+        return decompress.unzip(path, target, step.sub_path, label, context.options, context.tell)
+    else:
+        decompress.gunzip(path, target, label, context.options, context.tell)
+    return (target,)
+
+
+def _pipe(step: PrepStepPipe, source: Path, target: Path, label: str, context: Context) -> None:
+    """Run a program without a shell in the manifest's folder, from a file to ``target``."""
+    context.options.check_allowed(step.kind, f"{label}: prepare step")
+    program = Program(step.command, label, context.base, context.options)
+    code = program.run(source, target, "pipe_timeout")
+    if code:
+        # The program inherits the worker's environment and may print secrets that no template uses.
+        context.environment.hide(*redaction.secrets_of(os.environ))
+        raise SourceError(f"{label}: {program.failure(code, context.environment.redact)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from airflow_provider_odf.protocol import RawQueryRequest
-from airflow_provider_odf.runner.request_size import is_large
+from airflow_provider_odf.runner.local import is_large
 
 
 def test_data_of_128_mib_are_large(tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ import pytest
 
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import http_client, redirects
+from airflow_provider_odf.source import http, http_client
 from airflow_provider_odf.source.fetchers import check
+from airflow_provider_odf.source.http import Scope, scope_of
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.redirects import Scope, scope_of
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,4 @@ def test_what_a_proxy_connects_to_is_its_own_matter_but_for_addresses(server, ou
 
 
 def test_the_scope_of_a_response():
-    assert redirects.scope_of_response(httpx.Response(200)) == Scope.PUBLIC
+    assert http.scope_of_response(httpx.Response(200)) == Scope.PUBLIC

@@ -15,8 +15,8 @@ from airflow_provider_odf.engine.column_layout import Layout, layout_of
 from airflow_provider_odf.engine.columnar import texts
 from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.read import source
+from airflow_provider_odf.engine.read.convert import OpenFile
 from airflow_provider_odf.engine.read.csv import open_csv
-from airflow_provider_odf.engine.read.open_file import OpenFile
 from airflow_provider_odf.engine.read.scalar import Formats
 from airflow_provider_odf.engine.read.source import Chunk, Malformed
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader

@@ -5,7 +5,7 @@ query uses are checked too. Rows keep the order of the input: right after readin
 their position.
 """
 
-from airflow_provider_odf.engine.read.open_file import Read
+from airflow_provider_odf.engine.read.convert import Read
 from airflow_provider_odf.engine.read.read import read
 
 __all__ = ["Read", "read"]

@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
+from airflow_provider_odf.engine.read import raw
+from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM, Parser
 from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED, Formats, cast, has_times, is_in_range, scalar
+from airflow_provider_odf.engine.read.source import Chunk
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import Sql, ddl, matches, text, when
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import Column, ReadStep
+from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
 from airflow_provider_odf.read_steps import Types
 
 _ZERO: dict[type[st.DataType], Sql] = {
@@ -279,3 +281,38 @@ def _keeps_digits(raw: Sql, double: Sql) -> Sql:
 
 def _narrowest(fits: Sequence[bool | None]) -> str:
     return next((t.simpleString().upper() for t, does in zip(CANDIDATES, fits, strict=True) if does), "STRING")
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """An open file. ``unit`` is the unit of row places: line or record."""
+
+    step: ReadStep
+    parser: Parser
+    chunks: Sequence[Chunk]
+    columns: tuple[Column, ...]
+    label: str
+    unit: str
+    notices: tuple[str, ...] = ()
+    headers: tuple[PositionalHeader, ...] = ()
+    infers_types: bool = False
+    """Whether the types of the columns are inferred from the rows."""
+
+    def read(self, spark: SparkSession) -> Read:
+        """Return the rows in order."""
+        frame = raw.frame(spark, self.parser, self.chunks)
+        columns = inferred_columns(frame, self.columns, self.step) if self.infers_types else self.columns
+        typed = rows(frame, columns, self.step, text(self.label), self.unit)
+        return Read(typed, self.notices, self.headers)
+
+
+@dataclass(frozen=True)
+class Read:
+    """Rows in input order, with notices for the user.
+
+    ``headers`` has the headers of files whose columns were matched by position.
+    """
+
+    frame: DataFrame
+    notices: tuple[str, ...] = ()
+    headers: tuple[PositionalHeader, ...] = ()

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from airflow_provider_odf.engine.read import convert, csv_records, raw, source
+from airflow_provider_odf.engine.read.convert import OpenFile
 from airflow_provider_odf.engine.read.csv_records import CsvFormat, Record, records
-from airflow_provider_odf.engine.read.open_file import OpenFile
 from airflow_provider_odf.engine.read.source import Chunk, Malformed, excerpt, ignored_columns
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_odf.engine.read import json_text, source
+from airflow_provider_odf.engine.read.convert import OpenFile
 from airflow_provider_odf.engine.read.json import JsonLines, JsonRecords, open_records
 from airflow_provider_odf.engine.read.json_text import TOO_DEEP, JsonText, Number, Records, brief
-from airflow_provider_odf.engine.read.open_file import OpenFile
 from airflow_provider_odf.engine.read.source import Chunk, Malformed, excerpt
 from airflow_provider_odf.protocol import ReadStep
 from airflow_provider_odf.read_steps import GEOMETRY

@@ -18,8 +18,8 @@ import pyarrow as pa
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read import convert, json_text, raw, source
+from airflow_provider_odf.engine.read.convert import OpenFile
 from airflow_provider_odf.engine.read.json_text import Number, brief, compact
-from airflow_provider_odf.engine.read.open_file import OpenFile
 from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED
 from airflow_provider_odf.engine.read.source import Chunk, Malformed, ignored_columns
 from airflow_provider_odf.errors import InvalidQuery

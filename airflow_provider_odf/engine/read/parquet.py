@@ -18,7 +18,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
 from airflow_provider_odf.engine.read import convert, source
-from airflow_provider_odf.engine.read.open_file import Read
+from airflow_provider_odf.engine.read.convert import Read
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
 from airflow_provider_odf.engine.read.scalar import NESTED, is_castable
 from airflow_provider_odf.engine.read.source import ignored_columns

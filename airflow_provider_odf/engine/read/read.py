@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.read import convert, raw, source
+from airflow_provider_odf.engine.read.convert import OpenFile, Read
 from airflow_provider_odf.engine.read.csv import open_csv
 from airflow_provider_odf.engine.read.geo import open_geojson, open_ndgeojson, open_shapefile
 from airflow_provider_odf.engine.read.json import open_json, open_ndjson
-from airflow_provider_odf.engine.read.open_file import OpenFile, Read
 from airflow_provider_odf.engine.read.parquet import ParquetFile
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
