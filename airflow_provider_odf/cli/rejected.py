@@ -28,13 +28,13 @@ from airflow_provider_odf.cli.options import (
 )
 from airflow_provider_odf.cli.run import progress
 from airflow_provider_odf.contract.report import document, lines, state
+from airflow_provider_odf.cycle.candidates import LOST, Rejection, is_accepted, rejections
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.decisions import changed_files, describe_decision, find, find_undecided, publish_anyway
 from airflow_provider_odf.cycle.decisions import discard as discard_
 from airflow_provider_odf.cycle.decisions import retest as retest_
-from airflow_provider_odf.cycle.rejected import LOST, Rejection, is_accepted, rejections
-from airflow_provider_odf.cycle.rejected_rows import rejected_rows
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
+from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import ContractReport

@@ -31,7 +31,7 @@ from airflow_provider_odf.cli.options import (
 )
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import Outcome, Progress, silent
-from airflow_provider_odf.cycle.pushed_input import Push
+from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.run import run_all, run_push
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, UnexpectedError
 from airflow_provider_odf.owned_folders import TemporaryDirectory

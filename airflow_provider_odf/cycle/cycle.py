@@ -54,7 +54,7 @@ class Cycle:
     """Path of a contract that overrides the manifest's contract."""
     author: Author = field(default_factory=Author)
     """Who publishes, in which run."""
-    _states: dict[tuple[str, str | None], ChainState] = field(default_factory=dict, repr=False, compare=False)
+    _states: dict[tuple[str, str], ChainState] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def inputs(self) -> Store:
@@ -71,7 +71,7 @@ class Cycle:
         if self.contract_file is not None:
             return Location(Path(self.contract_file))
         dataset = self.store.get(self.dataset)
-        return None if dataset is None else attached(replay(dataset).attachments, Path(self.dataset))
+        return None if dataset is None else attached(self.state(dataset).attachments, Path(self.dataset))
 
     @cached_property
     def contract(self) -> Contract | None:
@@ -104,7 +104,7 @@ class Cycle:
         if self.manifest is not None:
             return self.sensitive_columns.of_transform(own, self.manifest.snapshot.last(model.SetTransform))
         dataset = self.store.get(self.dataset)
-        return own if dataset is None else self.sensitive_columns.of(dataset, replay(dataset), own)
+        return own if dataset is None else self.sensitive_columns.of(dataset, self.state(dataset), own)
 
     @cached_property
     def sensitive_columns(self) -> SensitiveColumns:
@@ -114,12 +114,17 @@ class Cycle:
         folder = self.manifest.file.parent if self.manifest is not None else None
         return SensitiveColumns(self.inputs, folder, self.state)
 
-    def state(self, dataset: Dataset) -> ChainState:
-        """Return the state of an input at its head, which is replayed once for each head."""
-        key = dataset.uri, dataset.head()
-        if key not in self._states:
-            self._states[key] = replay(dataset)
-        return self._states[key]
+    def state(self, dataset: Dataset, block_hash: str | None = None) -> ChainState:
+        """Return the state of a dataset at a block, by default its head. Each chain is replayed once for each block."""
+        state = self._states.get((dataset.uri, block_hash or str(dataset.head())))
+        if state is None:
+            state = replay(dataset) if block_hash is None else replay(dataset, block_hash)
+            self.keep_state(dataset, state)
+        return state
+
+    def keep_state(self, dataset: Dataset, state: ChainState) -> None:
+        """Keep a state for later steps of this cycle."""
+        self._states[dataset.uri, state.head] = state
 
     @property
     def _name(self) -> str:
@@ -170,8 +175,8 @@ class Cycle:
         :raises DatasetGone: the store had the dataset, and it is gone.
         """
         if self.manifest is None:
-            return replay(self.store.dataset(self.dataset))
-        return apply(
+            return self.state(self.store.dataset(self.dataset))
+        state = apply(
             self.inputs,
             self.manifest,
             self.system_time,
@@ -179,6 +184,8 @@ class Cycle:
             ask=self.ask,
             report=report,
         )
+        self.keep_state(self.store.dataset(self.dataset), state)
+        return state
 
 
 def limits_of(manifest: Manifest) -> Limits:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.author import NOBODY, Author
 from airflow_provider_odf.chain.publications import ANYWAY
-from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle import candidate_refs, rejected, tested
-from airflow_provider_odf.cycle.candidate import describe
+from airflow_provider_odf.cycle import candidates, tested
+from airflow_provider_odf.cycle.candidates import rejected_candidate
 from airflow_provider_odf.cycle.messages import Candidate, UpToDate
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
@@ -20,8 +19,8 @@ from airflow_provider_odf.source.files_glob import changed
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.candidates import Rejection
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.rejected import Rejection
     from airflow_provider_odf.protocol import Contract, ContractReport
 
 PUBLISH, RETEST = "publish", "retest"
@@ -44,7 +43,7 @@ def find(dataset: Dataset, ref: str | None) -> Rejection:
     :raises InvalidInput: there is none.
     :raises ChainCorrupted: its report is missing or damaged.
     """
-    every = list(rejected.rejections(dataset))
+    every = list(candidates.rejections(dataset))
     named = [r for r in every if ref in (None, r.ref, r.block_hash)]
     if named:
         return _readable(dataset, named[-1])
@@ -58,7 +57,7 @@ def find_undecided(dataset: Dataset, ref: str | None) -> Rejection:
     :raises InvalidInput: there is none.
     :raises ChainCorrupted: its report is missing or damaged.
     """
-    every = list(rejected.rejections(dataset))
+    every = list(candidates.rejections(dataset))
     if ref is not None or not every:
         return find(dataset, ref)
     head = dataset.head() or ""
@@ -76,7 +75,7 @@ def find_undecided(dataset: Dataset, ref: str | None) -> Rejection:
 
 def describe_decision(dataset: Dataset, rejection: Rejection) -> str | None:
     """Return ``discarded by WHO at TIME: WHY``, or ``accepted …``, None if nobody decided on a rejected candidate."""
-    author = rejected.deciding_author(dataset, rejection.record)
+    author = candidates.deciding_author(dataset, rejection.record)
     if author is None:
         return None
     word = tested.DISCARDED if rejection.record.is_discarded else tested.ACCEPTED
@@ -99,12 +98,9 @@ def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection, author:
     :raises InvalidInput: the head has moved, and the content of the input was not recorded.
     """
     if dataset.head() == rejection.base:
-        candidate = Candidate(
-            str(dataset.alias), rejection.base, rejection.block_hash, rejection.ref, rejection.records
-        )
-        publish(store, candidate, author, ANYWAY)
+        publish(store, rejected_candidate(dataset, rejection), author, ANYWAY)
         return True
-    if rejected.accept(dataset, rejection, author):
+    if candidates.accept(dataset, rejection, author):
         return False
     raise _unknown_input(dataset, rejection)
 
@@ -114,8 +110,8 @@ def discard(dataset: Dataset, rejection: Rejection, author: Author = NOBODY) -> 
     the manifest or the contract changes. Its blocks and data stay. A discarded candidate keeps its author."""
     if rejection.record.is_discarded:
         return
-    rejected.drop_acceptance(dataset, rejection.block_hash)
-    rejected.decide(dataset, rejection, author, is_discarded=True)
+    candidates.drop_acceptance(dataset, rejection.block_hash)
+    candidates.decide(dataset, rejection, author, is_discarded=True)
 
 
 def carry_out(dataset: Dataset, decision: Decision, author: Author = NOBODY) -> Candidate | UpToDate | None:
@@ -126,7 +122,7 @@ def carry_out(dataset: Dataset, decision: Decision, author: Author = NOBODY) -> 
     :raises InvalidInput: there is no such candidate, it was discarded, or the decision cannot be carried out.
     """
     head = dataset.head()
-    rejection = next((r for r in rejected.rejections(dataset) if r.block_hash == decision.block_hash), None)
+    rejection = next((r for r in candidates.rejections(dataset) if r.block_hash == decision.block_hash), None)
     if rejection is None:
         if head is not None and _is_published(dataset, head, decision.block_hash):
             return UpToDate(f"candidate {decision.block_hash} is published already")
@@ -139,8 +135,8 @@ def carry_out(dataset: Dataset, decision: Decision, author: Author = NOBODY) -> 
     if decision.action == RETEST:
         return to_test_again(dataset, rejection)
     if rejection.base == head:
-        return _candidate(dataset, rejection)
-    if not rejected.accept(dataset, rejection, author):
+        return rejected_candidate(dataset, rejection)
+    if not candidates.accept(dataset, rejection, author):
         raise _unknown_input(dataset, rejection)
     return None
 
@@ -157,7 +153,7 @@ def to_test_again(dataset: Dataset, rejection: Rejection) -> Candidate:
             f"{rejection.ref} is not based on the current head of {dataset.alias}: run the dataset again, which tests "
             "its newest input"
         )
-    return _candidate(dataset, rejection)
+    return rejected_candidate(dataset, rejection)
 
 
 def test_again(cycle: Cycle, candidate: Candidate, contract: Contract) -> ContractReport:
@@ -165,7 +161,7 @@ def test_again(cycle: Cycle, candidate: Candidate, contract: Contract) -> Contra
 
     :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
     """
-    state = replay(cycle.store.dataset(candidate.dataset), candidate.candidate)
+    state = cycle.state(cycle.store.dataset(candidate.dataset), candidate.candidate)
     # All push sources of a dataset have the same merge strategy.
     source_name = next(iter(state.push_sources), None)
     return contract_test(cycle, candidate, contract, source_name=source_name, is_fresh=True)
@@ -192,17 +188,12 @@ def retest(cycle: Cycle, rejection: Rejection) -> ContractReport:
 
 
 def _readable(dataset: Dataset, rejection: Rejection) -> Rejection:
-    if rejection.record != rejected.LOST:
+    if rejection.record != candidates.LOST:
         return rejection
     raise ChainCorrupted(
         f"dataset {dataset.alias}: the report of {rejection.ref} is missing or damaged: run the dataset's manifest "
         "again to merge and test the input again"
     )
-
-
-def _candidate(dataset: Dataset, rejection: Rejection) -> Candidate:
-    ref = candidate_refs.CANDIDATE + rejection.ref.removeprefix(candidate_refs.REJECTED)
-    return describe(dataset, rejection.base, rejection.block_hash, ref)
 
 
 def _is_published(dataset: Dataset, head: str, block_hash: str) -> bool:

@@ -1,8 +1,12 @@
 """Garbage of a store: files of writers that were killed or lost a race, and caches that nobody will read.
 
-It can be collected while writers run: files that an unfinished run may have written stay, see `unfinished`. Files are
-listed before refs are read. Writers touch each file that they reuse; a file that a writer touches during its removal is
-restored.
+It can be collected while writers run: files that an unfinished run may have written stay. A run holds a lock on its
+folder in the work area while it polls or merges. Nobody holds a lock on an input that waits for its merge, and some
+file systems do not show locks of other machines: such a folder counts as that of a run for `LONGEST` after its last
+change.
+
+Files are listed before refs are read. Writers touch each file that they reuse; a file that a writer touches during its
+removal is restored.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +24,10 @@ from airflow_provider_odf.chain import checked_slices, info_files, kept_state
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
-from airflow_provider_odf.cycle import candidate_refs, unchanged, unfinished
-from airflow_provider_odf.errors import CommitConflict, OdfError
-from airflow_provider_odf.owned_folders import was_killed
+from airflow_provider_odf.cycle import candidates, history
+from airflow_provider_odf.errors import CommitConflict, InvalidInput, OdfError
+from airflow_provider_odf.owned_folders import OWNER, is_owned, was_killed
+from airflow_provider_odf.seal import SEAL
 from airflow_provider_odf.source import savepoint
 
 if TYPE_CHECKING:
@@ -35,7 +41,7 @@ waits for the lock of refs at most half as long."""
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report",
             "info/publications": "publication"}  # fmt: skip
 _REFS = ("candidate", "earlier history")
-_RECORDS = (checked_slices.RECORD, kept_state.FILE, unchanged.NOTE)
+_RECORDS = (checked_slices.RECORD, kept_state.FILE, history.NOTE)
 """Files in the cache directory of a dataset beside its state caches."""
 _OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
 _HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub", "info/publications")
@@ -95,7 +101,7 @@ def find(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool = F
     """
     alias, cutoff = str(dataset.alias), _cutoff(older_than, is_idle)
     if not is_idle:
-        unfinished.check_none(store, alias, cutoff)
+        check_no_run(store, alias, cutoff)
     files = [item for folder, kind in _FOLDERS.items() for item in _files(dataset, kind, folder, cutoff)]
     hidden = [
         item for folder in _HIDDEN for item in _files(dataset, "file", folder, cutoff) if item.name.startswith(PENDING)
@@ -146,7 +152,7 @@ def _mark_all(dataset: Dataset, cutoff: float) -> tuple[_Live, list[Garbage]]:
     live.mark(dataset, head)
     for ref in dataset.storage.refs():
         old = old_refs.get(ref)
-        if ref.startswith(candidate_refs.REPLACED) and old is not None:
+        if ref.startswith(candidates.REPLACED) and old is not None:
             garbage.append(replace(old, kind="earlier history"))
         elif not _mark(live, dataset, ref, head, is_old=old is not None) and old is not None:
             garbage.append(old)
@@ -162,11 +168,11 @@ def _mark(live: _Live, dataset: Dataset, ref: str, head: str, *, is_old: bool) -
     """
     try:
         block_hash = dataset.head(ref)
-        if block_hash is None or (is_old and candidate_refs.is_settled(dataset, ref, block_hash, head)):
+        if block_hash is None or (is_old and candidates.is_settled(dataset, ref, block_hash, head)):
             return False
         live.mark(dataset, block_hash)
     except OdfError:
-        if not ref.startswith(candidate_refs.CANDIDATE):
+        if not ref.startswith(candidates.CANDIDATE):
             raise
         return False  # Its blocks are damaged: nobody can publish it.
     return True
@@ -214,3 +220,58 @@ def _old(alias: str, kind: str, folder: Path, pattern: str, cutoff: float) -> li
 
 def _size(path: Path) -> int:
     return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size
+
+
+LONGEST = 24 * 3600.0
+"""Seconds after which a folder without a visible lock is no longer that of a run: the default grace period."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """An unfinished run. Its files are not older than ``since``. From ``until`` on it no longer counts; that is None
+    while it holds its lock. Times are seconds since 1970."""
+
+    since: float
+    until: float | None
+
+
+def check_no_run(store: Store, alias: str, cutoff: float) -> None:
+    """Check that no unfinished run of a dataset may have files that are older than a time.
+
+    :raises InvalidInput: there is one; the message says until when.
+    """
+    for run in sorted(_runs(store.work(alias)), key=lambda run: run.since):
+        if run.since >= cutoff:
+            continue
+        what = f"a run has been writing to it since {_text(run.since)}"
+        wait = "wait until it has ended"
+        if run.until is not None:
+            what = f"a run that began at {_text(run.since)} may still write to it"
+            wait = f"wait until it has ended, or until {_text(run.until)}"
+        hours = (time.time() - run.since) / 3600
+        raise InvalidInput(
+            f"{what}, and no ref leads to its new files yet: {wait}, or keep its files with "
+            f"--older-than {hours + 0.1:.1f} or more; if no run is alive, use --idle"
+        )
+
+
+def _runs(work: Path) -> Iterator[Run]:
+    for folder in (*work.glob(f"{savepoint.MERGE}*"), *work.glob(f"{savepoint.POLL}*")):
+        times = list(_times(folder))
+        if not times:
+            continue  # It has just ended.
+        if is_owned(folder):
+            yield Run(min(times), None)
+        elif not was_killed(folder) and times[0] + LONGEST > time.time():
+            yield Run(min(times), times[0] + LONGEST)
+
+
+def _times(folder: Path) -> Iterator[float]:
+    """Yield when a folder of a run changed, and when the files were written that its first steps write."""
+    for path in (folder, folder / OWNER, folder / SEAL):
+        with suppress(OSError):
+            yield path.stat().st_mtime
+
+
+def _text(time_: float) -> str:
+    return datetime.fromtimestamp(time_, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -18,15 +18,21 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf import closed_files, protocol
 from airflow_provider_odf.chain import checked_slices, slices
 from airflow_provider_odf.chain.dataset import is_hash
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.cycle.messages import Progress
 from airflow_provider_odf.error_conversion import storage_error
+from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.seal import first_altered, seal
+from airflow_provider_odf.seal import first_altered, open_json, seal, sealed_json
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
+
+NOTE = "unchanged.json"
+"""Note that a query over given inputs changes nothing in its derivative. A block must advance something, so such a run
+has no block to write; without the note, the next run evaluates the query again."""
 
 _MOST_CACHES = 2
 """How many caches are kept: running merges may still read the one before the newest."""
@@ -106,3 +112,17 @@ class StateCaches:
             paths = [path for path in self.directory.iterdir() if is_hash(path.name)]
             return sorted(paths, key=lambda path: path.stat().st_mtime)
         return []
+
+
+def note_unchanged(cache: Path, key: str) -> None:
+    """Note that nothing follows from a `TransformInput.key`. Errors are ignored: the note only saves time."""
+    with contextlib.suppress(StorageError):
+        LocalStorage(cache).put(NOTE, sealed_json({"key": key}))
+
+
+def is_unchanged(cache: Path, key: str) -> bool:
+    """Return whether it is known that nothing follows from a `TransformInput.key`."""
+    content = None
+    with contextlib.suppress(StorageError):
+        content = open_json(LocalStorage(cache).get(NOTE))
+    return content == {"key": key}

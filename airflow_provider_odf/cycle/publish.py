@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
@@ -12,16 +13,16 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.dataset import HEAD
 from airflow_provider_odf.chain.publications import Publication
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.timeline import count_in_all
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN
-from airflow_provider_odf.cycle import candidate_refs, rejected
-from airflow_provider_odf.cycle.frequency import with_frequency
+from airflow_provider_odf.cycle import candidates
+from airflow_provider_odf.cycle.contract_context import with_frequency, with_related
 from airflow_provider_odf.cycle.history import history
-from airflow_provider_odf.cycle.related import with_related
 from airflow_provider_odf.cycle.sources import source_of
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -46,12 +47,12 @@ def contract_test(
     :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
     """
     dataset = cycle.store.dataset(candidate.dataset)
-    report = rejected.load_report(dataset, candidate.candidate)
+    report = candidates.load_report(dataset, candidate.candidate)
     if not is_fresh and report is not None and _is_of(report, contract) and report.result != "error":
         return report
     request = _request(cycle, dataset, candidate, contract, source_name)
     success = cast(protocol.ContractTestSuccess, cycle.ask(request))
-    rejected.save_report(dataset, candidate, success.report, cycle.terms, cycle.sensitivity, cycle.promises)
+    candidates.save_report(dataset, candidate, success.report, cycle.terms, cycle.sensitivity, cycle.promises)
     return success.report
 
 
@@ -75,14 +76,14 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
             f"contract {report.contract} could not be evaluated on {candidate.dataset}: {clauses}"
         )
     dataset = store.dataset(candidate.dataset)
-    record = rejected.load(dataset, candidate.candidate)
-    if record is not None and rejected.is_accepted(dataset, record):
+    record = candidates.load_record(dataset, candidate.candidate)
+    if record is not None and candidates.is_accepted(dataset, record):
         return f"publishing this candidate once, although contract {report.contract} failed: {clauses}"
-    rejected.reject(dataset, candidate)
+    candidates.reject(dataset, candidate)
     records = counted(candidate.records, "record")
     raise ContractRejected(
         f"contract {report.contract} rejected {records} of {candidate.dataset}: {clauses}. "
-        f"The dataset is unchanged. To inspect the records: {rejected.hint(dataset)}",
+        f"The dataset is unchanged. To inspect the records: {candidates.show_command(dataset)}",
         candidate,
     )
 
@@ -96,7 +97,7 @@ def require_passed(store: Store, candidate: Candidate, contract: Location) -> No
     """
     if not candidate.records:
         return
-    report = rejected.load_report(store.dataset(candidate.dataset), candidate.candidate)
+    report = candidates.load_report(store.dataset(candidate.dataset), candidate.candidate)
     if report is None:
         raise ContractInconclusive(
             f"contract {contract} was not tested on {candidate.ref} of {candidate.dataset}: run the contract test first"
@@ -120,8 +121,8 @@ def publish(store: Store, candidate: Candidate, author: Author = NOBODY, decisio
             raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} is not based on the head {head}")
         _move_head(dataset, candidate, _publication(dataset, candidate, author, decision))
         head = candidate.candidate
-    candidate_refs.drop_settled(dataset, head)
-    rejected.drop_acceptance(dataset, candidate.candidate)
+    candidates.drop_settled(dataset, head)
+    candidates.drop_acceptance(dataset, candidate.candidate)
     return head
 
 
@@ -136,7 +137,10 @@ def _move_head(dataset: Dataset, candidate: Candidate, publication: Publication)
 
 def _publication(dataset: Dataset, candidate: Candidate, author: Author, decision: str) -> Publication:
     time = Instant.parse(author.time) if author.time is not None else Instant.now()
-    if decision == publications.PUBLISHED and (accepting := rejected.accepting_author(dataset, candidate)) is not None:
+    if (
+        decision == publications.PUBLISHED
+        and (accepting := candidates.accepting_author(dataset, candidate)) is not None
+    ):
         decision, author = publications.ACCEPTED, replace(author, who=accepting.who, reason=accepting.reason)
     return Publication(candidate.candidate, time, decision, author, candidate.base)
 
@@ -148,7 +152,7 @@ def _merge(state: ChainState, source_name: str | None) -> protocol.MergeStrategy
 def _request(
     cycle: Cycle, dataset: Dataset, candidate: Candidate, contract: protocol.Contract, source_name: str | None
 ) -> protocol.ContractTestRequest:
-    state = replay(dataset, candidate.candidate)
+    state = cycle.state(dataset, candidate.candidate)
     schema = chain_schema.ipc_base64(state.schema) if state.schema else ""
     return protocol.ContractTestRequest(
         dataset_alias=candidate.dataset,
@@ -160,3 +164,22 @@ def _request(
         schema=schema,
         as_of=str(state.system_time),
     )
+
+
+_VERBS = {"+A": "added", "-R": "retracted", "+C": "corrected"}
+"""Operation -> what it does to a row; ``-C`` is the other half of ``+C``."""
+
+
+def change_words(dataset: Dataset, candidate: Candidate) -> str:
+    """Return what the blocks of a candidate change, such as ``3 rows added, 1 row corrected``.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    operation_column = replay(dataset, candidate.candidate).vocab.operation_type_column
+    new = takewhile(lambda entry: entry[0] != candidate.base, dataset.walk(candidate.candidate))
+    slices = filter(None, (getattr(block.event, "new_data", None) for _, block in new))
+    counts = count_in_all(dataset, slices, operation_column)
+    if counts is None:  # whoever reads the slice is told
+        return f"{counted(candidate.records, 'record')} published"
+    words = [f"{counted(counts[sign], 'row')} {verb}" for sign, verb in _VERBS.items() if counts.get(sign)]
+    return listed(words) if words else "no rows changed"

@@ -14,7 +14,7 @@ from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.cycle.messages import Progress, silent
-from airflow_provider_odf.cycle.transform_request import transform_request
+from airflow_provider_odf.cycle.transform import transform_request
 from airflow_provider_odf.errors import (
     DatasetNotFound,
     InputRewritten,

@@ -18,7 +18,7 @@ from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import HEAD
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle import candidate_refs, lost_race
+from airflow_provider_odf.cycle import candidates, lost_race
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -54,7 +54,7 @@ class Reset:
     @property
     def replaced_ref(self) -> str:
         """The ref of the earlier history."""
-        return candidate_refs.REPLACED + self.before.head.removeprefix("f1620")[:16]
+        return candidates.REPLACED + self.before.head.removeprefix("f1620")[:16]
 
 
 def plan(dataset: Dataset) -> Reset:
@@ -70,7 +70,7 @@ def plan(dataset: Dataset) -> Reset:
             f"Only derivatives can be reset. To start a new history anyway, delete the folder {dataset.location}, then "
             f"run `{forget}`"
         )
-    refs = tuple(ref for ref in dataset.storage.refs() if ref.startswith(candidate_refs.OF_CANDIDATES))
+    refs = tuple(ref for ref in dataset.storage.refs() if ref.startswith(candidates.OF_CANDIDATES))
     return Reset(state, refs, state.head)
 
 
@@ -92,7 +92,7 @@ def reset(store: Store, dataset: Dataset, now: Callable[[], Instant] = Instant.n
 
     done = lost_race.settle(store, str(dataset.alias), attempt)
     if not done.changes_nothing:
-        candidate_refs.drop_settled(dataset, done.head)
+        candidates.drop_settled(dataset, done.head)
         shutil.rmtree(store.cache(dataset.alias), ignore_errors=True)
     return done
 

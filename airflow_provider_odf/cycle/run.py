@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain.store import parse_alias
 from airflow_provider_odf.cycle import lost_race
-from airflow_provider_odf.cycle.dataset_kinds import kind_of
-from airflow_provider_odf.cycle.messages import NewInput, Outcome, UpToDate
+from airflow_provider_odf.cycle.cycle import Cycle
+from airflow_provider_odf.cycle.merge import merge
+from airflow_provider_odf.cycle.messages import Candidate, NewInput, Outcome, UpToDate
+from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
 from airflow_provider_odf.cycle.push import push
+from airflow_provider_odf.cycle.transform import make_candidate, new_input
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import CandidateRejected, OdfError
 from airflow_provider_odf.manifest.graph import Graph
@@ -22,9 +25,16 @@ from airflow_provider_odf.manifest.names import DatasetAlias, DatasetRef
 from airflow_provider_odf.source.program import kill_all
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.cycle.pushed_input import Push
+    from airflow_provider_odf.cycle.messages import Candidate
+    from airflow_provider_odf.cycle.push import Push
     from airflow_provider_odf.protocol import ContractReport
+
+KINDS: Mapping[str, tuple[Callable[[Cycle], Any], Callable[[Cycle, Any], Any]]] = {
+    "Root": (poll, merge),
+    "Derivative": (new_input, make_candidate),
+}
+"""Kind of dataset -> where new input comes from, and which step makes a candidate of it. Testing and publishing a
+candidate are the same for all kinds."""
 
 POLLS_AT_ONCE = 8
 """Polling waits for networks and disks, not for processors."""
@@ -71,7 +81,7 @@ def inputs_first(cycles: Sequence[Cycle]) -> Iterator[tuple[Cycle, list[DatasetA
 
 def run(cycle: Cycle) -> Outcome:
     """Run one cycle of a dataset and return its outcome; errors are in it."""
-    return _outcome(cycle, lambda cycle: kind_of(cycle).new_input(cycle))
+    return _outcome(cycle, lambda cycle: KINDS[_kind(cycle)][0](cycle))
 
 
 def run_push(cycle: Cycle, data: Push) -> Outcome:
@@ -94,6 +104,14 @@ def _outcome(cycle: Cycle, new_input: Callable[[Cycle], NewInput | UpToDate]) ->
     return result
 
 
+def _kind(cycle: Cycle) -> str:
+    """Return the kind of a cycle's dataset: the manifest's, else the chain's."""
+    if cycle.manifest is not None:
+        return cycle.manifest.snapshot.kind
+    dataset = cycle.store.get(cycle.dataset)
+    return cycle.state(dataset).kind if dataset is not None else "Root"
+
+
 def finish(cycle: Cycle, new_input: NewInput) -> Outcome:
     """Merge, test and publish an input, and remove its files. A retry keeps files of its own, see `source.savepoint`.
 
@@ -108,7 +126,7 @@ def finish(cycle: Cycle, new_input: NewInput) -> Outcome:
 
 def _publish(cycle: Cycle, new_input: NewInput) -> Outcome:
     dataset = new_input.dataset
-    candidate = kind_of(cycle).candidate(cycle, new_input)
+    candidate: Candidate | UpToDate = KINDS[_kind(cycle)][1](cycle, new_input)
     if isinstance(candidate, UpToDate):
         return Outcome(dataset, up_to_date=candidate.reason, notices=(*new_input.warnings, *candidate.notices))
     report = notice = None

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract import binding
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN, UNNAMED, Sensitivity
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.file_status import is_file
 from airflow_provider_odf.manifest import model
@@ -159,7 +159,7 @@ def _tested(dataset: Dataset, state: ChainState) -> Sensitivity:
     """Return what the newest test of a published block recorded."""
     tests = dataset.storage.names("info/reports")
     for block_hash, _ in dataset.data_blocks(state.head, _MOST_BLOCKS) if tests else ():
-        record = rejected.load(dataset, block_hash)
+        record = candidates.load_record(dataset, block_hash)
         if record is not None and record.report is not None:
             names = {name.lower(): (UNNAMED,) for name in record.report.sensitive_columns}
             return record.sensitivity or Sensitivity(names)

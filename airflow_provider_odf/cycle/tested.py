@@ -1,18 +1,25 @@
-"""The newest publications and candidates of a dataset that a contract was tested on, or that were held back."""
+"""The newest publications and candidates of a dataset that were tested or held back, and rows that were rejected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.chain.record_rows import rows_at
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.contract.sensitivity import masked
+from airflow_provider_odf.cycle import candidates
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.publications import PublishedHistory
-    from airflow_provider_odf.cycle.rejected import Record, Rejection
+    from airflow_provider_odf.chain.record_rows import Rows
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.cycle.candidates import Record, Rejection
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.protocol import CheckResult, ContractReport
 
@@ -50,11 +57,11 @@ def status(dataset: Dataset, rejection: Rejection, head: str) -> str:
     ``waiting`` needs a decision, ``accepted`` is published once its input is merged again, ``superseded`` no longer
     builds on the head, ``unknown`` has a missing or damaged record.
     """
-    if rejection.record == rejected.LOST:
+    if rejection.record == candidates.LOST:
         return LOST
     if rejection.record.is_discarded:
         return DISCARDED
-    if rejected.is_accepted(dataset, rejection.record):
+    if candidates.is_accepted(dataset, rejection.record):
         return ACCEPTED
     return WAITING if rejection.base == head else SUPERSEDED
 
@@ -66,7 +73,7 @@ def newest(history: PublishedHistory, n: int) -> list[Tested]:
     """
     dataset, head = history.dataset, history.hashes[-1]
     held = [
-        Tested(r.block_hash, r.system_time, r.record, status(dataset, r, head)) for r in rejected.rejections(dataset)
+        Tested(r.block_hash, r.system_time, r.record, status(dataset, r, head)) for r in candidates.rejections(dataset)
     ]
     every = [*reversed(held), *islice(_published(history), n)]
     return sorted(every, key=lambda tested: tested.time, reverse=True)[:n]
@@ -77,7 +84,7 @@ def newest_report(dataset: Dataset, head: str) -> tuple[str, ContractReport] | N
 
     :raises ChainCorrupted: a block is missing or damaged.
     """
-    match rejected.of_data(dataset, dataset.data_blocks(head, _MOST_BLOCKS)):
+    match candidates.newest_record(dataset, dataset.data_blocks(head, _MOST_BLOCKS)):
         case (block_hash, _, record) if record is not None and record.report is not None:
             return block_hash, record.report
     return None
@@ -105,7 +112,76 @@ def clauses(tests: Sequence[Tested]) -> list[Clause]:
 
 def _published(history: PublishedHistory) -> Iterator[Tested]:
     for block_hash, block in history.dataset.data_blocks(history.hashes[-1], _MOST_BLOCKS):
-        record = rejected.load(history.dataset, block_hash)
+        record = candidates.load_record(history.dataset, block_hash)
         if record is not None:
             time = history.since(block.sequence_number, block.system_time)
             yield Tested(block_hash, time, record, PUBLISHED)
+
+
+FAILED = "failed clauses"
+
+
+@dataclass(frozen=True)
+class RejectedRows:
+    """The first rejected rows, in offset order. Values of sensitive columns are masked. The column `FAILED` has the
+    clauses that a row breaks. ``total`` is the number of all rejected rows."""
+
+    rows: Rows
+    total: int
+    clauses: Mapping[int, str]
+    """Offset of a row -> clauses that it breaks."""
+    sensitive: frozenset[str]
+    """Names of columns in lower case."""
+    offset_column: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (*self.rows.columns, FAILED) if self.clauses else self.rows.columns
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for row in self.rows:
+            shown = masked(row, self.sensitive)
+            if self.clauses:
+                shown[FAILED] = self.clauses[row[self.offset_column]]
+            yield shown
+
+
+def rejected_rows(
+    dataset: Dataset,
+    rejection: Rejection,
+    most: int,
+    state: ChainState | None = None,
+    cache: Path | None = None,
+    *,
+    sensitive: Collection[str] = (),
+) -> RejectedRows:
+    """Return at most so many rows for which a candidate was rejected: those that its report names, or, where its input
+    was held back, its records.
+
+    :param state: of the chain at the candidate, by default read from the chain.
+    :param sensitive: columns to mask beside those of the report, in lower case.
+    :param cache: directory with the record of checked slices, see `chain.checked_slices`.
+    :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
+    """
+    report = rejection.report
+    state = state or replay(dataset, rejection.block_hash)
+    clauses: dict[int, list[str]] = {}
+    offsets: Sequence[int]
+    for result in report.results if report is not None else ():
+        if result.outcome == "fail":
+            for offset in result.offsets:
+                clauses.setdefault(offset, []).append(result.description)
+    if rejection.record.held:
+        clauses, total = {}, rejection.records
+        offsets = range(state.next_offset - total, state.next_offset)[:most]
+    else:
+        offsets, total = sorted(clauses)[:most], len(clauses)
+    rows = rows_at(dataset, offsets, state, cache=cache)
+    reported = {name.lower() for name in report.sensitive_columns} if report is not None else set()
+    return RejectedRows(
+        rows,
+        total,
+        {offset: "; ".join(descriptions) for offset, descriptions in clauses.items()},
+        frozenset({*sensitive, *reported}),
+        state.vocab.offset_column,
+    )

@@ -8,26 +8,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.chain import schema as chain_schema
-from airflow_provider_odf.chain.commit import Draft
-from airflow_provider_odf.cycle import candidate, held_back, rejected, unchanged
-from airflow_provider_odf.cycle.frequency import with_frequency
-from airflow_provider_odf.cycle.input_history import check_input
-from airflow_provider_odf.cycle.merge import data_slice
+from airflow_provider_odf.cycle import candidates
+from airflow_provider_odf.cycle.history import history, is_unchanged, note_unchanged
 from airflow_provider_odf.cycle.messages import Candidate, TransformInput, UpToDate
-from airflow_provider_odf.cycle.related import with_related
-from airflow_provider_odf.cycle.transform_request import transform_request
-from airflow_provider_odf.errors import CommitConflict, StillRejected
+from airflow_provider_odf.cycle.step import Step, after_manifest, candidate_of, up_to_rejection
+from airflow_provider_odf.errors import InputRewritten
 from airflow_provider_odf.evolution.analysis import keep_evaluation
 from airflow_provider_odf.evolution.apply import not_before
-from airflow_provider_odf.evolution.inputs import NOWHERE, InputState, input_datasets, watermark_of
+from airflow_provider_odf.evolution.inputs import NOWHERE, InputState, analysis_request, input_datasets, watermark_of
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import savepoint
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.state import ChainState, InputPosition
+    from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.messages import Progress
 
 
 def new_input(cycle: Cycle) -> TransformInput | UpToDate:
@@ -38,44 +35,23 @@ def new_input(cycle: Cycle) -> TransformInput | UpToDate:
     :raises InputRewritten: the history of an input was rewritten.
     :raises DatasetNotFound: an input is not in the store.
     """
-    digest = cycle.contract.digest if cycle.contract else None  # before anything is written: it may not be valid
-    applied: list[str] = []
-    state = cycle.apply_manifest(applied.append)
-    result = _new_input(cycle, cycle.store.dataset(cycle.dataset), state, digest)
-    if isinstance(result, UpToDate) and applied:
-        return dataclasses.replace(result, reason=f"{result.reason} (manifest applied: {', '.join(applied)})")
-    return result
+    return after_manifest(cycle, lambda state, digest: _new_input(cycle, state, digest))
 
 
-def _new_input(cycle: Cycle, dataset: Dataset, state: ChainState, digest: str | None) -> TransformInput | UpToDate:
+def _new_input(cycle: Cycle, state: ChainState, digest: str | None) -> TransformInput | UpToDate:
+    dataset = cycle.store.dataset(cycle.dataset)
     inputs = _inputs(cycle, dataset, state)
     if empty := [i.alias for i in inputs if i.state.schema is None]:
         return UpToDate(f"up to date: input {empty[0]} has no data yet")
     if not _is_new(state, inputs):
         return UpToDate()
     new = TransformInput(str(dataset.alias), state, inputs, not_before(state, cycle.system_time))
-    if unchanged.is_known(cycle.store.cache(dataset.alias), new.key):
+    if is_unchanged(cycle.store.cache(dataset.alias), new.key):
         return UpToDate()
-    return _unless_rejected(cycle, dataset, new, digest)
-
-
-def _unless_rejected(
-    cycle: Cycle, dataset: Dataset, new: TransformInput, digest: str | None
-) -> TransformInput | UpToDate:
-    """Return the input, unless its result was rejected by the contract of this digest.
-
-    :raises StillRejected: see ``new_input``.
-    """
-    rejection, _ = rejected.standing(dataset, new.base, digest, cycle.limits)
+    rejection, _ = candidates.rejection_in_force(dataset, new.base, digest, cycle.limits)
     if rejection is None or rejection.record.content != new.content:
         return new
-    if rejection.record.is_discarded:
-        return UpToDate(f"up to date: the newest result was discarded ({rejection.ref})")
-    message = f"the newest result of {dataset.alias} is still rejected; to inspect it: {rejected.hint(dataset)}"
-    if cycle.options.still_rejected == "skip":
-        return UpToDate(message)
-    held = Candidate(str(dataset.alias), rejection.base, rejection.block_hash, rejection.ref, records=rejection.records)
-    raise StillRejected(message, held)
+    return up_to_rejection(cycle, dataset, rejection, "result")
 
 
 def _inputs(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[InputState, ...]:
@@ -86,7 +62,7 @@ def _inputs(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[InputSta
     for item, source in zip(state.transform.inputs, input_datasets(cycle.inputs, state.transform), strict=True):
         before, current = state.query_inputs.get(item.dataset_ref, NOWHERE), cycle.state(source)
         cycle.inputs.check_identity(source, current.dataset_id)
-        check_input(dataset, source, current.head, before)
+        check_history(dataset, source, current.head, before)
         states.append(InputState(source, current, before, str(item.alias)))
     return tuple(states)
 
@@ -110,31 +86,19 @@ def make_candidate(cycle: Cycle, new: TransformInput) -> Candidate | UpToDate:
     :raises ChainCorrupted: a slice of an input or of the derivative is damaged; nothing was changed.
     :raises InternalError: the engine broke down; nothing was changed.
     """
-    dataset = cycle.store.dataset(new.dataset)
-    if (earlier := candidate.find(dataset, new.base, new.key)) is not None:
-        return held_back.check(dataset, earlier)
-    if dataset.head() != new.base:
-        raise CommitConflict(f"dataset {dataset.alias}: head moved from {new.base} to {dataset.head()}; start again")
-    with savepoint.merging(cycle.store.work(new.dataset)) as work:
-        return _Step(cycle, dataset, new).run(work)
+    return candidate_of(
+        cycle, new, (new.base,), "; start again", lambda dataset, work: _Transform(cycle, dataset, new).run(work)
+    )
 
 
-class _Step:
-    """One transform: its request to the engine, and the blocks that record the engine's answer."""
-
+class _Transform(Step):
     def __init__(self, cycle: Cycle, dataset: Dataset, new: TransformInput) -> None:
-        self.cycle, self.dataset, self.new = cycle, dataset, new
-        self.base, self.inputs, self.system_time = new.state, new.inputs, new.system_time
-        cycle.store.check_identity(dataset, self.base.dataset_id)
-        self.draft = Draft(dataset, self.base, manifest_version=cycle.manifest_version)
+        super().__init__(cycle, dataset, new, new.state, new.system_time)
+        self.inputs = new.inputs
 
     def run(self, work: Path) -> Candidate | UpToDate:
         """Compute with files in a directory."""
-        cycle, contract = self.cycle, self.cycle.contract
-        if contract is not None:
-            contract = with_frequency(
-                cycle, with_related(cycle, contract), self.dataset, self.base.head, self.system_time
-            )
+        cycle = self.cycle
         request = transform_request(
             cycle.inputs,
             self.dataset,
@@ -143,21 +107,18 @@ class _Step:
             system_time=self.system_time,
             directory=str(work),
             progress=cycle.progress,
-            contract=contract,
+            contract=self.contract(),
             sensitive_columns=self.sensitive_columns(),
         )
         success = cast(protocol.TransformSuccess, cycle.ask(request))
         if success.evaluation is not None and self.base.transform is not None:
             keep_evaluation(self.dataset, self.base.transform.transform, success.evaluation)
-        self.add_blocks(success)
-        head = self.draft.state.head
-        if head == self.base.head:
-            unchanged.keep(cycle.store.cache(self.dataset.alias), self.new.key)
+        self.declare(success.schema)
+        self.add(success.slice)
+        if self.draft.state.head == self.base.head:
+            note_unchanged(cycle.store.cache(self.dataset.alias), self.new.key)
             return UpToDate()
-        self.keep_record(success, head)
-        claimed = candidate.claim(self.dataset, self.new.base, self.new.key, head)
-        changes = success.slice.changes if success.slice else protocol.Changes()
-        return dataclasses.replace(claimed, changes=changes, notices=success.notices)
+        return self.claim([success.slice] if success.slice else [], success.report, success.notices)
 
     def sensitive_columns(self) -> tuple[str, ...]:
         """Return the sensitive columns of the derivative and of its inputs: errors of queries may show their values."""
@@ -165,46 +126,22 @@ class _Step:
         names = set(self.cycle.sensitivity.labels).union(*(known.names(i.dataset, i.state) for i in self.inputs))
         return tuple(sorted(names))
 
-    def add_blocks(self, success: protocol.TransformSuccess) -> None:
-        """Draft the blocks of the engine's answer, if there is anything to record."""
-        state, version = self.draft.state, self.draft.manifest_version
-        schema = success.schema
-        event = chain_schema.add_columns(state.schema, schema, manifest_version=version) if schema else None
-        if event is not None:
-            self.draft.append(event, self.system_time)
+    def add(self, new: protocol.NewSlice | None) -> None:
+        """Draft the ExecuteTransform, if there is anything to record."""
+        state = self.draft.state
         watermark = watermark_of(self.inputs, state.watermark)
-        if success.slice is None and (watermark is None or not any(i.has_new_blocks for i in self.inputs)):
+        if new is None and (watermark is None or not any(i.has_new_blocks for i in self.inputs)):
             return
-        if success.slice is not None:
-            self.dataset.storage.adopt(f"data/{success.slice.physical_hash}", Path(success.slice.path))
         self.draft.append(
             model.ExecuteTransform(
                 query_inputs=tuple(map(_query_input, self.inputs)),
                 prev_checkpoint=state.last_checkpoint,
                 prev_offset=state.last_offset,
-                new_data=data_slice(success.slice) if success.slice else None,
+                new_data=self.adopt(new),
                 new_watermark=watermark,
             ),
             self.system_time,
         )
-
-    def keep_record(self, success: protocol.TransformSuccess, head: str) -> None:
-        """Store the contract report of the candidate, before anybody can find it."""
-        contract = self.cycle.contract
-        if contract is None or success.slice is None:
-            return
-        record = rejected.Record(
-            base=self.new.base,
-            records=success.slice.offset_interval.count,
-            report=success.report,
-            limits=self.cycle.limits,
-            contract_digest=contract.digest,
-            content=self.new.content,
-            terms=self.cycle.terms,
-            sensitivity=self.cycle.sensitivity,
-            promises=self.cycle.promises,
-        )
-        rejected.save(self.dataset, head, record)
 
 
 def _query_input(i: InputState) -> model.ExecuteTransformInput:
@@ -215,4 +152,83 @@ def _query_input(i: InputState) -> model.ExecuteTransformInput:
         new_block_hash=i.state.head if is_new else None,
         prev_offset=i.before.offset,
         new_offset=i.state.last_offset if i.has_new_records else None,
+    )
+
+
+def transform_request(
+    store: Store,
+    derivative: Dataset,
+    state: ChainState,
+    inputs: Sequence[InputState],
+    *,
+    system_time: Instant,
+    directory: str,
+    progress: Progress,
+    contract: protocol.Contract | None = None,
+    sensitive_columns: tuple[str, ...] = (),
+) -> protocol.TransformRequest:
+    """Return the request for the records after a state of a derivative. ``directory`` is where the slice is written.
+
+    :raises InvalidInput: a query cannot be translated.
+    :raises ChainCorrupted: a slice of an input or of the derivative is missing or damaged.
+    """
+    watermark = watermark_of(inputs, state.watermark)
+    request = analysis_request(derivative.alias, state, inputs)
+    return dataclasses.replace(
+        request,
+        system_time=str(system_time),
+        query_inputs=tuple(
+            _with_records(store, i, message, progress) for i, message in zip(inputs, request.query_inputs, strict=True)
+        ),
+        next_offset=state.next_offset,
+        new_data_path=directory,
+        history=history(store, derivative, state, progress),
+        watermark=str(watermark) if watermark else None,
+        is_query_new=state.is_transform_new,
+        contract=contract,
+        sensitive_columns=sensitive_columns,
+    )
+
+
+def _with_records(
+    store: Store, of: InputState, message: protocol.TransformRequestInput, progress: Progress
+) -> protocol.TransformRequestInput:
+    state = of.state
+    slices = history(store, of.dataset, state, progress)
+    new_from = 0 if of.before.offset is None else of.before.offset + 1
+    new = [s for s in slices if s.offset_interval.start >= new_from]
+    watermarks = (protocol.Watermark(str(state.system_time), str(state.watermark)),) if state.watermark else ()
+    return dataclasses.replace(
+        message,
+        data_paths=tuple(s.path for s in new),
+        schema_file=new[0].path if new else "",
+        explicit_watermarks=watermarks,
+        offset_interval=protocol.OffsetInterval(new_from, new[-1].offset_interval.end) if new else None,
+        history=slices,
+    )
+
+
+def check_history(derivative: Dataset, source: Dataset, head: str, position: InputPosition) -> None:
+    """Check that the chain of an input, at its block ``head``, contains the block up to which a derivative has read it.
+
+    Only the blocks that are new since then are read.
+
+    :param source: the input.
+    :raises InputRewritten: the chain does not contain that block.
+    :raises ChainCorrupted: a block of the chain is missing or damaged.
+    """
+    block_hash = position.block_hash
+    if block_hash is None or block_hash == head:
+        return
+    if source.storage.stat(f"blocks/{block_hash}") is None:
+        for _ in source.walk(head):  # If the chain has the block, its file is lost: the walk raises an error with it.
+            pass
+    elif source.contains(head, block_hash):
+        return
+    command = derivative.command("reset", "{}")
+    raise InputRewritten(
+        f"the history of the input {source.alias} was rewritten: it no longer contains the block {block_hash}, up to "
+        f"which {derivative.alias} was computed. {source.alias} was reset, replaced or restored from an older copy: "
+        f"restore the history of {source.alias} that has this block, or run `{command}` to compute {derivative.alias} "
+        "anew from the present one"
     )

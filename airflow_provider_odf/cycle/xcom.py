@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.dataset import is_hash
-from airflow_provider_odf.cycle import candidate as candidates
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, SourceState
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.seal import open_json, sealed_json
@@ -155,7 +154,7 @@ def receive_candidate(
 def _base(dataset: Dataset, claim: Candidate, allows_rejected: bool) -> str:
     """Return the block below the candidate: the head while it waits, later the claimed block if it is an ancestor."""
     head = str(dataset.head())
-    is_rejected = dataset.head(rejected.ref_of(claim.ref)) == claim.candidate
+    is_rejected = dataset.head(candidates.rejected_ref(claim.ref)) == claim.candidate
     is_waiting = dataset.head(claim.ref) == claim.candidate or (is_rejected and allows_rejected)
     if is_waiting and claim.candidate != head and dataset.contains(claim.candidate, head):
         return head
@@ -164,7 +163,7 @@ def _base(dataset: Dataset, claim: Candidate, allows_rejected: bool) -> str:
         return claim.base
     why = "another writer published first, or the candidate was removed: clear the merge task"
     if is_rejected:
-        why = f"it was rejected or held back; to inspect it: {rejected.hint(dataset)}"
+        why = f"it was rejected or held back; to inspect it: {candidates.show_command(dataset)}"
     raise CommitConflict(f"dataset {dataset.alias}: {claim.candidate} is not a candidate: {why}")
 
 

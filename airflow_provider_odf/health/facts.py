@@ -11,7 +11,7 @@ from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain.publications import PublishedHistory, published_history
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract.service_levels import FRESHNESS
-from airflow_provider_odf.cycle import candidate_refs, rejected, tested
+from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import Check
@@ -19,7 +19,7 @@ from airflow_provider_odf.protocol import Check
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.rejected import Record
+    from airflow_provider_odf.cycle.candidates import Record
     from airflow_provider_odf.manifest.model import MetadataBlock
 
 MOST_UPDATES = 20
@@ -77,7 +77,7 @@ class Facts:
 class Candidates:
     """The candidates on the head of a dataset."""
 
-    undecided: Sequence[rejected.Rejection] = ()
+    undecided: Sequence[candidates.Rejection] = ()
     is_discarded: bool = False
     unpublished: Instant | None = None
 
@@ -128,7 +128,7 @@ def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
     if not blocks:
         return ChainFacts()
     newest = publications.published_data(history, *blocks[0])
-    block_hash, block, record = rejected.of_data(dataset, blocks) or (*blocks[0], None)
+    block_hash, block, record = candidates.newest_record(dataset, blocks) or (*blocks[0], None)
     changed = publications.published_data(history, block_hash, block)
     done = changed.publication
     return ChainFacts(
@@ -176,9 +176,9 @@ def read_candidates(dataset: Dataset, head: str) -> Candidates:
 
     :raises ChainCorrupted: a block is missing or damaged.
     """
-    every = [(rejection, tested.status(dataset, rejection, head)) for rejection in rejected.rejections(dataset)]
+    every = [(rejection, tested.status(dataset, rejection, head)) for rejection in candidates.rejections(dataset)]
     on_head = [(rejection, status) for rejection, status in every if rejection.base == head]
-    waiting = [ref for ref in dataset.storage.refs() if ref.startswith(candidate_refs.CANDIDATE)]
+    waiting = [ref for ref in dataset.storage.refs() if ref.startswith(candidates.CANDIDATE)]
     return Candidates(
         [rejection for rejection, status in every if status == tested.WAITING],
         bool(on_head) and on_head[-1][1] == tested.DISCARDED,
@@ -190,7 +190,7 @@ def _unpublished(dataset: Dataset, ref: str, head: str) -> Instant | None:
     """Return the time of a candidate that builds on the head, None if it does not or cannot be read."""
     with suppress(OdfError):
         block_hash = dataset.head(ref)
-        if block_hash is not None and not candidate_refs.is_settled(dataset, ref, block_hash, head):
+        if block_hash is not None and not candidates.is_settled(dataset, ref, block_hash, head):
             return dataset.block(block_hash).system_time
     return None
 

@@ -15,14 +15,14 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow_provider_odf import settings
 from airflow_provider_odf.closed_files import closed_to_others
 from airflow_provider_odf.error_conversion import storage_error
-from airflow_provider_odf.errors import CandidateRejected, InternalError, InvalidInput, OdfError
+from airflow_provider_odf.errors import CandidateRejected, DatasetGone, InternalError, InvalidInput, OdfError
 from airflow_provider_odf.hooks.applications import of_task
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.hooks.runners import TaskRunner
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.lineage import LineageMixin, operator_lineage
 from airflow_provider_odf.operators.links import DatasetLink
-from airflow_provider_odf.operators.lost_dataset import check_published
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.wording import counted
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.messages import Candidate, UpToDate
     from airflow_provider_odf.lineage.events import TaskLineage
     from airflow_provider_odf.manifest.manifest import Manifest
+    from airflow_provider_odf.manifest.names import DatasetAlias
     from airflow_provider_odf.operators.lineage_datasets import Datasets
 
 log = logging.getLogger(__name__)
@@ -225,10 +226,10 @@ class OdfOperator(LineageMixin, BaseOperator):
 
     def show(self, candidate: Candidate) -> None:
         """Make the task's extra links lead to a candidate, and to its report if there is one."""
-        from airflow_provider_odf.cycle.rejected import load
+        from airflow_provider_odf.cycle.candidates import load_record
 
         self.shown = candidate
-        self.has_report = load(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
+        self.has_report = load_record(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
 
     def log_candidate(self, candidate: Candidate) -> None:
         """Log what a candidate has, and its notices."""
@@ -268,3 +269,24 @@ def airflow_errors() -> Iterator[None]:
         raise kind(redact(str(e))) from None
     except OSError as e:
         raise AirflowException(str(storage_error(e))) from e
+
+
+def check_published(hook: OdfHook, store: Store, alias: DatasetAlias, inlets: Sequence[Any], inlet_events: Any) -> None:
+    """Compare the store with the events of the dataset's asset, if it is an inlet of the task.
+
+    The registry of the store notices a deleted dataset, but not that the whole store is gone.
+
+    :raises DatasetGone: the dataset was published, and is not in the store.
+    """
+    if store.get(alias) is not None:
+        return
+    uri = hook.dataset_uri(str(alias))
+    entry = store.registry.get(alias)
+    for inlet in inlets:
+        if getattr(inlet, "uri", None) != uri:
+            continue
+        events = inlet_events[inlet]
+        if len(events) and (entry is None or Instant.from_datetime(events[-1].timestamp) > entry.since):
+            location, published = store.folder(alias).location(), events[-1].timestamp
+            message = f"{location}: dataset {alias} was published at {published}, but no longer exists"
+            raise DatasetGone(f"{message}: mount the store or restore it, or {store.restart_advice(alias)}")

@@ -10,7 +10,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import alias_of, names_of, pushed_names, read_by, sources_of, written_by
 from airflow_provider_odf.operators.links import BlockLink, ReportLink
-from airflow_provider_odf.operators.push import PushMixin, push_id
+from airflow_provider_odf.operators.push_source import PushMixin, push_id
 from airflow_provider_odf.settings.push_paths import author_prefixes
 
 if TYPE_CHECKING:
@@ -126,8 +126,7 @@ class MergeOperator(PushMixin, OdfOperator):
 
     def _new_input(self, context: Context) -> tuple[Cycle, Input | UpToDate]:
         """Return the input of another task, or of files to push, and the configuration for its merge."""
-        from airflow_provider_odf.cycle.push import push
-        from airflow_provider_odf.cycle.pushed_input import Push
+        from airflow_provider_odf.cycle.push import Push, push
         from airflow_provider_odf.cycle.xcom import receive_input
 
         if isinstance(self.data, dict):

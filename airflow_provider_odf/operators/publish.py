@@ -42,9 +42,8 @@ class PublishOperator(OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.chain.publications import ANYWAY, PUBLISHED
-        from airflow_provider_odf.cycle.change_words import change_words
         from airflow_provider_odf.cycle.decisions import PUBLISH
-        from airflow_provider_odf.cycle.publish import publish, require_passed
+        from airflow_provider_odf.cycle.publish import change_words, publish, require_passed
         from airflow_provider_odf.cycle.xcom import receive_candidate
         from airflow_provider_odf.operators.decision import author_of, decision_about
 

@@ -20,7 +20,7 @@ from airflow_provider_odf.hooks.odf import OdfHook
 if TYPE_CHECKING:
     import httpx
 
-    from airflow_provider_odf.cycle.watch import Position, Watch
+    from airflow_provider_odf.cycle.poll import Position, Watch
 
 DEFAULT_POKE_INTERVAL = 60.0
 
@@ -198,7 +198,7 @@ class PollingSourceTrigger(BaseEventTrigger):
 
     def _position(self) -> tuple[Position, TaskEnvironment]:
         """Return the source with its state, and the environment of its templates."""
-        from airflow_provider_odf.cycle.watch import Watch
+        from airflow_provider_odf.cycle.poll import Watch
         from airflow_provider_odf.settings.manifests import load_one
 
         file = Path(self.manifest)

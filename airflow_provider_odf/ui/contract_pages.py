@@ -10,7 +10,7 @@ from fastapi import HTTPException, Query
 from fastapi.responses import HTMLResponse, Response
 
 from airflow_provider_odf.chain.publications import newest
-from airflow_provider_odf.cycle import rejected, tested
+from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.ui.block_pages import LinkedOf, PublishedOf
 from airflow_provider_odf.ui.subject import HashOf, Subject, SubjectOf
@@ -65,7 +65,7 @@ def contract(subject: SubjectOf) -> HTMLResponse:
 
 def report(subject: SubjectOf, block_hash: HashOf) -> Response:
     """Return the report on a publication; that on a rejected candidate is the candidate's page."""
-    record = rejected.load(subject.dataset, block_hash)
+    record = candidates.load_record(subject.dataset, block_hash)
     if record is None:
         raise DatasetNotFound(f"block {block_hash} of {subject.publication.alias} has no contract report")
     if subject.rejection(block_hash) is not None:
@@ -84,7 +84,7 @@ def report(subject: SubjectOf, block_hash: HashOf) -> Response:
 
 def linked_report(linked: LinkedOf, subject: PublishedOf) -> Response:
     """Return why the candidate of a link was held back, and its contract report."""
-    record = rejected.load(linked.dataset, linked.block_hash)
+    record = candidates.load_record(linked.dataset, linked.block_hash)
     if record is None:
         raise HTTPException(404, f"block {linked.block_hash} of {linked.dataset.alias} has no contract report")
     if subject is not None:

@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain import dataset_facts
 from airflow_provider_odf.chain.kept_history import SchemaBlock
-from airflow_provider_odf.cycle import matched_headers
+from airflow_provider_odf.cycle import held_back
 from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.ui import verification
 from airflow_provider_odf.ui.forms import TokenOf
@@ -49,9 +49,9 @@ def _notices(subject: Subject) -> Iterator[tuple[str, str]]:
     if any(rejection.record.held for rejection in subject.candidates.undecided):
         yield "held back", "An input looks like an error of its source. It waits for a decision below."
     for block_hash in subject.history.headers[-1:]:
-        header = matched_headers.of_block(subject.dataset, block_hash)
+        header = held_back.header_of_block(subject.dataset, block_hash)
         if header is not None and not header.is_by_name:
-            yield "columns by position", f"Names in files differ: {matched_headers.explanation(header)}."
+            yield "columns by position", f"Names in files differ: {held_back.header_explanation(header)}."
     results = subject.newest_report[1].results if subject.newest_report is not None else ()
     ignored = sum(not result.is_enforced for result in results)
     if results and ignored == len(results):

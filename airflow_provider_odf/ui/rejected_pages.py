@@ -22,9 +22,9 @@ from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.timeline import count_in_all
 from airflow_provider_odf.contract.sensitivity import masked
-from airflow_provider_odf.cycle import decisions, rejected, tested
-from airflow_provider_odf.cycle.rejected import Rejection
-from airflow_provider_odf.cycle.rejected_rows import rejected_rows
+from airflow_provider_odf.cycle import decisions, tested
+from airflow_provider_odf.cycle.candidates import Rejection, load_record, rejections
+from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
 from airflow_provider_odf.reading.scan import HistoryScan
 from airflow_provider_odf.records import json_rows
@@ -133,7 +133,7 @@ def _view(subject: SubjectOf, block_hash: HashOf) -> CandidateView | None:
     """
     if (rejection := subject.rejection(block_hash)) is not None:
         return CandidateView(subject, rejection)
-    if rejected.load(subject.dataset, block_hash) is not None:
+    if load_record(subject.dataset, block_hash) is not None:
         return None
     raise DatasetNotFound(f"dataset {subject.publication.alias} has no rejected candidate {block_hash}")
 
@@ -143,7 +143,7 @@ ViewOf = Annotated[CandidateView | None, Depends(_view)]
 
 def candidates(subject: SubjectOf) -> HTMLResponse:
     """Return the rejected candidates of a dataset, those that wait for a decision first."""
-    newest_first = reversed(list(rejected.rejections(subject.dataset)))
+    newest_first = reversed(list(rejections(subject.dataset)))
     views = sorted((CandidateView(subject, r) for r in newest_first), key=lambda view: view.status != tested.WAITING)
     return subject.render("candidates.html", "/rejected", views=views)
 

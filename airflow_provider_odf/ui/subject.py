@@ -16,7 +16,7 @@ from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.chain.kept_history import History, pages_folder, read_history
 from airflow_provider_odf.chain.kept_positions import Positions, read_positions
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import rejected, tested
+from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import InvalidInput, StorageError
 from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs, with_candidates
@@ -27,7 +27,7 @@ from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
 from airflow_provider_odf.ui.pages import render
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.cycle.rejected import Rejection
+    from airflow_provider_odf.cycle.candidates import Rejection
     from airflow_provider_odf.protocol import ContractReport
 
 _TABS = (
@@ -170,7 +170,7 @@ class Subject:
 
     def rejection(self, block_hash: str) -> Rejection | None:
         """Return the rejected candidate that ends in a block, or None if there is none."""
-        return next((r for r in rejected.rejections(self.dataset) if r.block_hash == block_hash), None)
+        return next((r for r in candidates.rejections(self.dataset) if r.block_hash == block_hash), None)
 
 
 async def _subject(request: Request, dag_id: str) -> Subject:

@@ -9,7 +9,7 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain.trends import newest_points
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.ui.airflow_api import Run, newest_runs
 from airflow_provider_odf.ui.charts import BYTES, SECONDS, Chart, Series
@@ -50,7 +50,7 @@ async def _runs(request: Request, dag_id: str, last: SizeOf) -> list[Run]:
 def trends(subject: SubjectOf, runs: Annotated[list[Run], Depends(_runs)], last: SizeOf) -> HTMLResponse:
     """Return charts of the newest blocks of data and runs."""
     points = newest_points(subject.positions.published, last, subject.history.state.vocab.operation_type_column)
-    clauses = [_clauses(rejected.load_report(subject.dataset, point.block_hash)) for point in points]
+    clauses = [_clauses(candidates.load_report(subject.dataset, point.block_hash)) for point in points]
     charts = [*_block_charts(points, clauses), _run_chart(runs)]
     rows = list(zip(points, clauses, strict=True))
     return subject.render("trends.html", "/trends", charts=charts, rows=rows, runs=runs, last=last, sizes=_SIZES)

@@ -12,7 +12,7 @@ import pytest
 
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import decisions, rejected
+from airflow_provider_odf.cycle import candidates, decisions
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
@@ -88,7 +88,7 @@ def test_a_superseded_candidate_is_accepted_by_its_ref_once(books, odf):
     code, _, err = odf("publish", "books")
     assert (code, books.dataset.head("accepted-abc")) == (2, None)
     assert "is discarded by ann@desk at 2026-11-20T10:00:00Z: first. " in err
-    assert not rejected.is_accepted(books.dataset, old.record)
+    assert not candidates.is_accepted(books.dataset, old.record)
     assert odf("publish", "books", OLD, "--reason", "needed")[1] == (
         f"books: {OLD} is not based on the current head and cannot be published. "
         "The decision is kept: the next run that merges the same input publishes it\n"
@@ -98,7 +98,7 @@ def test_a_superseded_candidate_is_accepted_by_its_ref_once(books, odf):
     code, out, _ = odf("publish", "books", old.block_hash, "--reason", "again")
     assert (code, out.startswith(f"books: nothing has changed: {OLD} is already accepted by {who} at 20")) == (0, True)
     assert out.endswith("Z: needed\n")
-    assert rejected.accept(books.dataset, decisions.find(books.dataset, OLD), BOB)
+    assert candidates.accept(books.dataset, decisions.find(books.dataset, OLD), BOB)
     assert decided(odf) == [(OLD, "accepted", who, "needed")]
 
 
@@ -126,7 +126,7 @@ def test_a_superseded_candidate_waits_for_no_decision(books, odf):
 def test_a_discard_ends_the_acceptance_of_its_input(books, odf):
     old = reject(books, ("+A", 2, "two"), content="abc")
     publish(books, ("+A", 3, "three"))
-    assert rejected.accept(books.dataset, old, BOB)
+    assert candidates.accept(books.dataset, old, BOB)
     reject(books, ("+A", 2, "two"), ref="8", content="abc")
     assert "accepted by bob@desk at 2026-11-21T10:00:00Z: second. " in odf("discard", "books")[2]
     assert odf("discard", "books", NEW) == (0, f"books: discarded 1 record of {NEW}\n", "")

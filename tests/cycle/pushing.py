@@ -2,8 +2,7 @@
 
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle.push import push
-from airflow_provider_odf.cycle.pushed_input import Push
+from airflow_provider_odf.cycle.push import Push, push
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 

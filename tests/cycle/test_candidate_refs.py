@@ -11,7 +11,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish
 from airflow_provider_odf.instant import Instant
@@ -45,8 +45,8 @@ def candidate(dataset: Dataset, base: str, name: str) -> Candidate:
 
 def reject(dataset: Dataset, made: Candidate) -> None:
     report = ContractReport("urn:prices", "digest", "prices", ())
-    rejected.save_report(dataset, made, report)
-    rejected.reject(dataset, made)
+    candidates.save_report(dataset, made, report)
+    candidates.reject(dataset, made)
 
 
 def test_publish_drops_exactly_the_candidates_that_do_not_build_on_the_head(store: Store, dataset: Dataset) -> None:
@@ -78,9 +78,9 @@ def test_a_rejected_candidate_that_was_published_is_rejected_no_longer(store: St
     made, other = (candidate(dataset, dataset.head(), name) for name in ("made", "other"))
     reject(dataset, made)
     reject(dataset, other)
-    assert [r.ref for r in rejected.rejections(dataset)] == ["rejected-made", "rejected-other"]
+    assert [r.ref for r in candidates.rejections(dataset)] == ["rejected-made", "rejected-other"]
     dataset.storage.compare_and_set_ref("head", made.base, made.candidate)  # by hand, or another tool
-    assert [r.ref for r in rejected.rejections(dataset)] == ["rejected-other"]
+    assert [r.ref for r in candidates.rejections(dataset)] == ["rejected-other"]
     publish(store, candidate(dataset, made.candidate, "next"))
     assert dataset.storage.refs() == ["head", "rejected-other"]
     assert publish(store, dataclasses.replace(made, ref="rejected-made")) == dataset.head()

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.change_words import change_words
 from airflow_provider_odf.cycle.messages import Candidate
+from airflow_provider_odf.cycle.publish import change_words
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing

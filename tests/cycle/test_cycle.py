@@ -12,7 +12,7 @@ from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Candidate, Input, UpToDate
 from airflow_provider_odf.cycle.poll import poll
@@ -157,7 +157,7 @@ def test_a_contract_stops_new_data_until_source_or_contract_change(
         f"The dataset is unchanged. To inspect the records: odf rejected show prices --store {store.location}"
     )
     assert store.dataset("prices").head() == head
-    (rejection,) = rejected.rejections(store.dataset("prices"))
+    (rejection,) = candidates.rejections(store.dataset("prices"))
     assert (rejection.base, rejection.records, rejection.report.result) == (head, 2, "failed")
     assert verify(store.dataset("prices"), rejection.block_hash).records == 3
 

@@ -14,7 +14,7 @@ import pytest
 from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.publish import contract_test
 from airflow_provider_odf.cycle.read import read
@@ -157,14 +157,14 @@ def test_a_damaged_report_is_made_again(manifest: Path, write: Write, run: Run, 
     whole = file.read_bytes()
     for damaged in (whole[:-20], whole.replace(b"-1 at offset 0", b"-1 at offset 1"), b""):
         file.write_bytes(damaged)
-        (rejection,) = rejected.rejections(dataset)
-        assert (rejection.report, rejected.load_report(dataset, rejection.block_hash)) == (None, None)
+        (rejection,) = candidates.rejections(dataset)
+        assert (rejection.report, candidates.load_report(dataset, rejection.block_hash)) == (None, None)
         with pytest.raises(
             ChainCorrupted, match=rf"reports/{file.name} is damaged: restore it from a backup or remove it. "
         ):
             verify(dataset)
         assert isinstance(run(manifest).error, ContractRejected)
-        (rejection,) = rejected.rejections(dataset)
+        (rejection,) = candidates.rejections(dataset)
         assert rejection.report.results[-1].reason == "1 row: -1 at offset 0"
         assert verify(dataset).slices == 0
 
@@ -181,7 +181,7 @@ def test_the_damaged_report_of_a_candidate_is_made_again(
     (file,) = (Path(store.dataset("prices").location) / "info/reports").iterdir()
     flip(file)
     assert contract_test(cycle, candidate, cycle.contract).result == "passed"
-    assert rejected.load_report(store.dataset("prices"), candidate.candidate).result == "passed"
+    assert candidates.load_report(store.dataset("prices"), candidate.candidate).result == "passed"
 
 
 FLIPS = 300

@@ -10,11 +10,11 @@ import pytest
 
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import decisions, matched_headers, rejected
+from airflow_provider_odf.cycle import candidates, decisions, held_back
 from airflow_provider_odf.cycle.messages import Outcome
-from airflow_provider_odf.cycle.pushed_input import Push
+from airflow_provider_odf.cycle.poll import position
+from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.run import run_push
-from airflow_provider_odf.cycle.watch import position
 from airflow_provider_odf.errors import ContractRejected, InvalidInput, StillRejected
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
@@ -56,7 +56,7 @@ def test_what_is_accepted_after_the_head_moved_passes_once(
     assert push("4.csv", "id,value\na,2\n").error is None
     # A pushed file that was held back says nothing about a polling source, and each push is judged by itself.
     dataset = store.dataset("prices")
-    empty, other = sorted(rejected.rejections(dataset), key=lambda r: "header" in r.record.held[0])
+    empty, other = sorted(candidates.rejections(dataset), key=lambda r: "header" in r.record.held[0])
     assert [r.base == dataset.head() for r in (empty, other)] == [False, False]
     assert not decisions.publish_anyway(store, dataset, empty)
     outcome = push("5.csv", "id,value\n")  # the same content under another name
@@ -67,7 +67,7 @@ def test_what_is_accepted_after_the_head_moved_passes_once(
     assert [ref for ref in dataset.storage.refs() if ref.startswith("accepted-")] == []
     assert not decisions.publish_anyway(store, dataset, other)
     assert push("8.csv", "colour,weight\nb,1\n").error is None
-    assert matched_headers.newest(dataset, "head", "default").names == ("colour", "weight")
+    assert held_back.newest_header(dataset, "head", "default").names == ("colour", "weight")
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Sto
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
     decisions.discard(dataset, decisions.find(dataset, None))
-    (rejection,) = rejected.rejections(dataset)
+    (rejection,) = candidates.rejections(dataset)
     outcome = run(prices, runner=NoEngine())
     assert (outcome.error, str(outcome)) == (None, f"up to date: the newest input was discarded ({rejection.ref})")
     write("in/3.csv", "sku,price\na,1\nb,5\n")
@@ -128,7 +128,7 @@ def test_a_discarded_file_stays_out_while_another_is_rejected(
     for _ in range(2):
         assert isinstance(run(prices, "2024-01-03T12:00:00Z", runner=NoEngine()).error, StillRejected)
     assert has_changed(store, prices) is False
-    assert len(list(rejected.rejections(dataset))) == 2
+    assert len(list(candidates.rejections(dataset))) == 2
 
 
 def test_what_is_accepted_passes_although_it_was_rejected_again(
@@ -166,12 +166,12 @@ def test_a_candidate_is_tested_again(write: Write, run: Run, store: Store, engin
     assert retest() == "passed"
     assert dataset.head() == rejection.block_hash
     assert rows(store, "sku", "price") == [("a", -3), ("b", 3)]
-    assert rejected.load_report(dataset, rejection.block_hash).result == "passed"
+    assert candidates.load_report(dataset, rejection.block_hash).result == "passed"
     with pytest.raises(InvalidInput, match="has no contract in its metadata"):
         decisions.retest(cycle_of(store, "prices", engine), rejection_of(dataset, rejection))
 
 
-def rejection_of(dataset: Dataset, published: rejected.Rejection) -> rejected.Rejection:
+def rejection_of(dataset: Dataset, published: candidates.Rejection) -> candidates.Rejection:
     return replace(published, record=replace(published.record, base=dataset.head()))
 
 

@@ -15,8 +15,7 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Candidate, Input, Outcome
-from airflow_provider_odf.cycle.push import again, push
-from airflow_provider_odf.cycle.pushed_input import Push
+from airflow_provider_odf.cycle.push import Push, again, push
 from airflow_provider_odf.cycle.run import run_push
 from airflow_provider_odf.cycle.xcom import pass_input, receive_input
 from airflow_provider_odf.errors import CommitConflict, InvalidQuery, ManifestInvalid

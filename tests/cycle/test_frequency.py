@@ -12,7 +12,7 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.contract.service_levels import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
 from airflow_provider_odf.cycle import decisions
-from airflow_provider_odf.cycle.frequency import _of_schedule
+from airflow_provider_odf.cycle.contract_context import _of_schedule
 from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
 from tests.cycle.conftest import Run, Write
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import decisions, held_back, rejected
+from airflow_provider_odf.cycle import candidates, decisions, held_back
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Candidate, Input
 from airflow_provider_odf.cycle.poll import poll
@@ -34,7 +34,7 @@ def test_an_empty_snapshot_is_held_back_until_somebody_decides(write: Write, run
     write("in/2.csv", "sku,price\n")
     dataset = store.dataset("prices")
     message = held(run(prices))
-    (rejection,) = rejected.rejections(dataset)
+    (rejection,) = candidates.rejections(dataset)
     assert message == (
         "input of prices was held back: in/2.csv has no rows, which retracts all 2 rows "
         "(`allow_empty_input: true` in odf.yaml allows that). The dataset is unchanged. "
@@ -71,7 +71,7 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     with pytest.raises(InputHeldBack):
         merge(cycle, polled)
     dataset = store.dataset("prices")
-    (rejection,) = rejected.rejections(dataset)
+    (rejection,) = candidates.rejections(dataset)
     # A kill between the candidate's ref and its rejection leaves the candidate and its input.
     dataset.storage.compare_and_set_ref(rejection.ref, rejection.block_hash, None)
     dataset.storage.compare_and_set_ref(f"candidate-{polled.key}", None, rejection.block_hash)
@@ -80,7 +80,7 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     report.write_bytes(report.read_bytes().replace(b"has no rows", b"has no cows"))
     with pytest.raises(InputHeldBack):
         merge(cycle, polled)
-    assert [r.record.held for r in rejected.rejections(dataset)] == [rejection.record.held]
+    assert [r.record.held for r in candidates.rejections(dataset)] == [rejection.record.held]
 
 
 def test_an_edit_that_waits_for_data_has_a_rejected_input_judged_again(write: Write, run: Run, store: Store) -> None:

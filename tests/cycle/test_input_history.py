@@ -11,7 +11,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import InputPosition
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.input_history import check_input
+from airflow_provider_odf.cycle.transform import check_history
 from airflow_provider_odf.errors import ChainCorrupted, InputRewritten
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -37,12 +37,12 @@ def rewrite(dataset):
 def test_an_input_that_continues(store: Store) -> None:
     orders = root(store)
     report = derivative(store, orders)
-    check_input(report, orders, orders.head(), InputPosition(None, None))
+    check_history(report, orders, orders.head(), InputPosition(None, None))
     ingest(orders)
     transform(report, orders)
-    check_input(report, orders, orders.head(), position(report, orders))
+    check_history(report, orders, orders.head(), position(report, orders))
     ingest(orders)
-    check_input(report, orders, ingest(orders), position(report, orders))
+    check_history(report, orders, ingest(orders), position(report, orders))
 
 
 def test_only_new_blocks_are_read(store: Store) -> None:
@@ -55,7 +55,7 @@ def test_only_new_blocks_are_read(store: Store) -> None:
     head = ingest(orders)
     for block_hash in before:
         Path(orders.storage.location(f"blocks/{block_hash}")).unlink()
-    check_input(report, orders, head, at)
+    check_history(report, orders, head, at)
 
 
 @pytest.mark.parametrize("is_collected", [False, True], ids=["old blocks are there", "after odf gc"])
@@ -69,7 +69,7 @@ def test_an_input_with_another_history(store: Store, is_collected: bool) -> None
     if is_collected:
         Path(orders.storage.location(f"blocks/{old}")).unlink()
     with pytest.raises(InputRewritten) as caught:
-        check_input(report, orders, head, at)
+        check_history(report, orders, head, at)
     assert not caught.value.is_transient
     assert re.fullmatch(
         r"the history of the input orders was rewritten: it no longer contains the block f1620\w{64}, up to which "
@@ -89,7 +89,7 @@ def test_an_input_that_was_restored_from_an_older_copy(store: Store) -> None:
     transform(report, orders)
     orders.storage.compare_and_set_ref("head", newer, older)
     with pytest.raises(InputRewritten, match=newer):
-        check_input(report, orders, older, position(report, orders))
+        check_history(report, orders, older, position(report, orders))
 
 
 def test_a_lost_block_of_the_input_is_damage(store: Store) -> None:
@@ -100,4 +100,4 @@ def test_a_lost_block_of_the_input_is_damage(store: Store) -> None:
     head = ingest(orders)
     Path(orders.storage.location(f"blocks/{lost}")).unlink()
     with pytest.raises(ChainCorrupted, match=f"{lost}: the block is missing"):
-        check_input(report, orders, head, position(report, orders))
+        check_history(report, orders, head, position(report, orders))

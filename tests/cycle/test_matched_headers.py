@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import decisions, matched_headers
+from airflow_provider_odf.cycle import decisions, held_back
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.protocol import PositionalHeader
 
@@ -28,7 +28,7 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
     )
     dataset = store.dataset("prices")
     settled = PositionalHeader("in/1.csv", ("id", "value"), ("sku", "price"))
-    assert matched_headers.newest(dataset, "head", "default") == settled
+    assert held_back.newest_header(dataset, "head", "default") == settled
     write("in/2.csv", "ID, value\na,2\n")  # case and spaces say nothing
     write("in/3.csv", "price,sku\n3,a\n")  # names of the schema need no position
     assert run(prices).error is None
@@ -48,7 +48,7 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
         "if values are in the wrong columns, check whether the header changed"
     )
     bad.unlink()
-    assert matched_headers.newest(dataset, "head", "default") == settled
+    assert held_back.newest_header(dataset, "head", "default") == settled
     assert decisions.publish_anyway(store, dataset, decisions.find(dataset, None))
     assert rows(store, "sku", "price") == [("red", 70)]
     write("in/5.csv", "colour,weight\nred,71\n")
@@ -70,7 +70,7 @@ def test_two_headers_in_the_first_run_settle_nothing(first: str, write: Write, r
     write("in/1.csv", first)
     write("in/2.csv", "colour,weight\nred,1\n")
     assert "in/2.csv: the header changed" in held(run(prices))
-    assert matched_headers.newest(store.dataset("prices"), "head", "default") is None
+    assert held_back.newest_header(store.dataset("prices"), "head", "default") is None
 
 
 def test_a_header_by_position_after_headers_by_name_is_held_back(write: Write, run: Run, store: Store) -> None:
@@ -87,7 +87,7 @@ def test_a_header_by_position_after_headers_by_name_is_held_back(write: Write, r
     assert changed in held(run(prices))
     dataset = store.dataset("prices")
     assert rows(store, "id", "zone", "price") == [(1, "a", 10)]
-    assert matched_headers.newest(dataset, "head", "default") is None
+    assert held_back.newest_header(dataset, "head", "default") is None
     # What was published counts, and headers by name between do not.
     assert decisions.publish_anyway(store, dataset, decisions.find(dataset, None))
     write("in/3.csv", "price,zone,id\n71,red,1\n")

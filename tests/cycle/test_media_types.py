@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_odf.cycle.media_types import of_names, read_as
+from airflow_provider_odf.cycle.sources import media_type_of, read_as
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import Column, ReadStep
 
@@ -54,9 +54,9 @@ def test_refused(media_type, message):
     ],
 )
 def test_suffixes(names, kind, media_type):
-    assert of_names(names, kind) == media_type
+    assert media_type_of(names, kind) == media_type
 
 
 def test_suffixes_of_several_formats():
     with pytest.raises(InvalidInput, match=r"one push cannot mix the suffixes \.csv, \.json: push these files sep"):
-        of_names(["a.csv", "b.json"], "Csv")
+        media_type_of(["a.csv", "b.json"], "Csv")

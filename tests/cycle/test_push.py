@@ -6,8 +6,7 @@ from decimal import Decimal
 import pytest
 
 from airflow_provider_odf.cycle.messages import Input, Pushed, UpToDate
-from airflow_provider_odf.cycle.push import again, push
-from airflow_provider_odf.cycle.pushed_input import Push
+from airflow_provider_odf.cycle.push import Push, again, push
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import from_json, to_json

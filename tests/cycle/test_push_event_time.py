@@ -3,7 +3,7 @@
 import pytest
 
 from airflow_provider_odf.chain.record_rows import tail_rows
-from airflow_provider_odf.cycle.pushed_input import Push
+from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.run import run_push
 from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant

@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import decisions
-from airflow_provider_odf.cycle.rejected_rows import rejected_rows
+from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.errors import ContractRejected
 
 from .conftest import Run, Write

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
 
 from .conftest import Run, Write
@@ -52,7 +52,7 @@ def test_references_are_values_of_the_other_datasets_current_rows(write: Write, 
     run(towns)
     write("people/2.csv", "id,city\n3,30\n4,40\n")
     assert isinstance(run(people).error, ContractRejected)
-    (rejection,) = rejected.rejections(store.dataset("people"))
+    (rejection,) = candidates.rejections(store.dataset("people"))
     assert rejection.report is not None
     assert [(r.path, r.reason) for r in rejection.report.results if r.outcome == "fail"] == [
         ("/models/people/fields/city/references", "2 rows: 10 at offset 0, 40 at offset 3")

@@ -15,13 +15,13 @@ from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle import candidate_refs, garbage, rejected
-from airflow_provider_odf.cycle.candidate import describe
-from airflow_provider_odf.cycle.input_history import check_input
+from airflow_provider_odf.cycle import candidates, garbage
+from airflow_provider_odf.cycle.candidates import describe
 from airflow_provider_odf.cycle.lost_race import settle
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish
 from airflow_provider_odf.cycle.reset import plan, readers, reset
+from airflow_provider_odf.cycle.transform import check_history
 from airflow_provider_odf.cycle.xcom import pass_candidate, receive_candidate
 from airflow_provider_odf.errors import CommitConflict, DatasetGone, InputRewritten, InvalidInput
 from airflow_provider_odf.instant import Instant
@@ -56,14 +56,14 @@ def candidate(dataset: Dataset, source: Dataset, name: str) -> Candidate:
     ingest(source)
     draft = Draft(dataset, base)
     draft.append(transform_event(dataset, base, source), base.system_time)
-    ref = candidate_refs.CANDIDATE + name
+    ref = candidates.CANDIDATE + name
     dataset.storage.compare_and_set_ref(ref, None, draft.state.head)
     return describe(dataset, base.head, draft.state.head, ref)
 
 
 def reject(dataset: Dataset, made: Candidate) -> str:
-    rejected.save_report(dataset, made, ContractReport("urn:report", "digest", "report", ()))
-    return rejected.reject(dataset, made)
+    candidates.save_report(dataset, made, ContractReport("urn:report", "digest", "report", ()))
+    return candidates.reject(dataset, made)
 
 
 def age(root: Path, seconds: float = 2 * DAY) -> None:
@@ -165,7 +165,7 @@ def test_candidates_and_caches_of_the_earlier_history_go(store: Store, orders: D
     assert report.storage.refs() == ["head", done.replaced_ref]
     assert report.head(done.replaced_ref) == done.before.head
     assert not cache.exists()
-    assert list(rejected.rejections(report)) == []
+    assert list(candidates.rejections(report)) == []
 
 
 def test_a_candidate_of_the_earlier_history_cannot_be_published(store: Store, orders: Dataset, report: Dataset) -> None:
@@ -181,7 +181,7 @@ def test_a_candidate_of_the_earlier_history_cannot_be_published(store: Store, or
     with pytest.raises(CommitConflict, match=f"{made.candidate} is not based on the head {done.head}"):
         publish(store, made)
     late = reject(report, made)
-    assert list(rejected.rejections(report)) == []
+    assert list(candidates.rejections(report)) == []
     transform(report, orders)
     publish(store, candidate(report, orders, "new"))
     assert late not in report.storage.refs()
@@ -204,7 +204,7 @@ def test_a_rejected_candidate_of_this_history_stays(store: Store, orders: Datase
     transform(report, orders)
     ref = reject(report, candidate(report, orders, "bad"))
     publish(store, candidate(report, orders, "good"))
-    assert [r.ref for r in rejected.rejections(report)] == [ref]
+    assert [r.ref for r in candidates.rejections(report)] == [ref]
 
 
 def test_the_earlier_history_stays_for_the_grace_period_of_gc(store: Store, orders: Dataset, report: Dataset) -> None:
@@ -245,11 +245,11 @@ def test_those_computed_from_it_are_named_and_stop(store: Store, orders: Dataset
     assert [str(d.alias) for d in readers(store, done.before.dataset_id)] == ["summary"]
     transform(report, orders)
     with pytest.raises(InputRewritten, match=r"input report was rewritten.*`odf reset summary --store "):
-        check_input(summary, report, report.head(), position)
+        check_history(summary, report, report.head(), position)
     reset(store, summary)
     transform(summary, report)
     position = replay(summary).query_inputs[replay(report).dataset_id]
-    check_input(summary, report, report.head(), position)
+    check_history(summary, report, report.head(), position)
 
 
 def test_a_reset_follows_on_a_writer_that_publishes_meanwhile(store: Store, orders: Dataset, report: Dataset) -> None:

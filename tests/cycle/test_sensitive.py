@@ -8,7 +8,7 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.contract.sensitivity import Sensitivity
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.instant import Instant
@@ -179,7 +179,7 @@ def test_without_a_file_the_newest_test_counts(store):
     dataset.storage.compare_and_set_ref("head", state.head, draft.state.head)
     candidate = Candidate("people", state.head, draft.state.head, "candidate-1", records=1)
     report = ContractReport("c", "d", "people", (), sensitive_columns=("Email",))
-    rejected.save_report(dataset, candidate, report)
+    candidates.save_report(dataset, candidate, report)
     assert labels(store, "derived") == {"a": ("classification=sensitive",)}
-    rejected.save_report(dataset, candidate, report, sensitivity=Sensitivity({"email": ("pii=true",)}, ("id",)))
+    candidates.save_report(dataset, candidate, report, sensitivity=Sensitivity({"email": ("pii=true",)}, ("id",)))
     assert labels(store, "derived") == {"a": ("pii=true",)}

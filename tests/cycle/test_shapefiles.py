@@ -12,8 +12,7 @@ import shapefile as pyshp
 from airflow_provider_odf.chain.record_rows import tail_rows
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Input, InputFile, silent
-from airflow_provider_odf.cycle.read import read
-from airflow_provider_odf.cycle.shapefiles import readable
+from airflow_provider_odf.cycle.read import read, readable
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.protocol import Column, ReadStep
 from airflow_provider_odf.source.options import Options

@@ -13,7 +13,7 @@ import pytest
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import unchanged
+from airflow_provider_odf.cycle import history
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import Outcome
 from airflow_provider_odf.cycle.replay import replay_transforms
@@ -72,7 +72,7 @@ def test_a_changed_query_with_the_same_result_is_evaluated_once(
     head = store.dataset("totals").head()
     assert str(run(cycle("totals", NoEngine()))) == "up to date"
     assert store.dataset("totals").head() == head
-    note = store.cache("totals") / unchanged.NOTE
+    note = store.cache("totals") / history.NOTE
     for content in (b"", note.read_bytes().replace(b'"key": "', b'"key": "0')):
         note.write_bytes(content)
         assert "an engine was asked" in str(run(cycle("totals", NoEngine())))

@@ -18,7 +18,7 @@ from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cli import app
-from airflow_provider_odf.cycle import candidate_refs, garbage
+from airflow_provider_odf.cycle import candidates, garbage
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
@@ -139,7 +139,7 @@ def test_a_candidate_that_is_published_while_refs_are_read(
     def published_first(storage: LocalStorage) -> list[str]:
         if numbers.dataset.head() == head:
             storage.compare_and_set_ref("head", head, candidate)
-            candidate_refs.drop_settled(numbers.dataset, candidate)
+            candidates.drop_settled(numbers.dataset, candidate)
         return refs(storage)
 
     monkeypatch.setattr(LocalStorage, "refs", published_first)

@@ -2,7 +2,7 @@ import pytest
 
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.cycle.watch import position
+from airflow_provider_odf.cycle.poll import position
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant

@@ -17,7 +17,7 @@ from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle import decisions
-from airflow_provider_odf.cycle.rejected import rejections
+from airflow_provider_odf.cycle.candidates import rejections
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.operators.links import ReportLink
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger

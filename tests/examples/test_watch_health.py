@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.contract.service_levels import FREQUENCY
-from airflow_provider_odf.cycle.rejected import Record, save
+from airflow_provider_odf.cycle.candidates import Record, save_record
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import Check
@@ -29,7 +29,7 @@ def test_a_dataset_that_is_late_fails_the_task_that_watches(dags, store):
     dataset = store.create(DatasetAlias.parse("bike-stations"))
     growing = Growing(dataset, model.MergeStrategyAppend(), [pa.field("id", pa.int64())])
     growing.add(("+A", 1))
-    save(dataset, dataset.head(), Record("f00", 1, promises=(DAILY,)))
+    save_record(dataset, dataset.head(), Record("f00", 1, promises=(DAILY,)))
     state, found = watch(dags)
     assert state == "failed"
     assert {name: entry["health"] for name, entry in found.items()} == {"bike-stations": "late"}

@@ -10,7 +10,7 @@ from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain import schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import rejected, tested
+from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish
 from airflow_provider_odf.health.facts import read_facts
@@ -45,7 +45,7 @@ def test_a_merge_without_news_hides_neither_promises_nor_decisions(tmp_path: Pat
     candidate = merged("2024-05-02T08:00:00Z")
     result = CheckResult(*FRESHNESS, "pass", "freshness", observed="2024-04-30T23:00:00Z")
     report = ContractReport("urn:orders", "d", "orders", (result,))
-    rejected.save_report(dataset, candidate, report, promises=(Check(*FRESHNESS, "freshness"),))
+    candidates.save_report(dataset, candidate, report, promises=(Check(*FRESHNESS, "freshness"),))
     publish(store, candidate, Author("ann", "refunds", time="2024-05-02T09:00:00Z"), "published anyway")
     publish(store, merged("2024-05-03T08:00:00Z"), Author(time="2024-05-03T09:00:00Z"))
 

@@ -12,8 +12,8 @@ from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import decisions, rejected
-from airflow_provider_odf.cycle.rejected import Record
+from airflow_provider_odf.cycle import candidates, decisions
+from airflow_provider_odf.cycle.candidates import Record
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import CheckResult, ContractReport
@@ -62,7 +62,7 @@ def reject(growing, **facts):
     dataset.storage.compare_and_set_ref(REF, None, candidate)
     failed = CheckResult("/a", "maximum", "fail", "id: <= 1", failed_rows=1, rows=2, offsets=(1,))
     report = ContractReport("urn:numbers", "d", "numbers", (failed,), tested_rows=2)
-    rejected.save(dataset, candidate, Record(base, 1, report=report, **facts))
+    candidates.save_record(dataset, candidate, Record(base, 1, report=report, **facts))
     return decisions.find(dataset, REF)
 
 

@@ -10,12 +10,11 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, P
 from airflow_provider_odf import PushSourceOperator
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.messages import Pushed
-from airflow_provider_odf.cycle.pushed_input import Push
+from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.xcom import receive_input
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.operators.push import push_id
-from airflow_provider_odf.operators.push_source import conf_params, push_of
+from airflow_provider_odf.operators.push_source import conf_params, push_id, push_of
 
 MANIFEST = """\
 kind: DatasetSnapshot

@@ -17,15 +17,15 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle import rejected
+from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.cycle.publish import publish as publish_candidate
 from airflow_provider_odf.cycle.xcom import pass_candidate, receive_candidate, receive_input
-from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.protocol import CheckResult, ContractReport, OffsetInterval
+from airflow_provider_odf.records import schema as schemas
 from tests.manifests import appending
 
 CONTRACT = """\
@@ -266,7 +266,7 @@ def test_what_no_contract_test_let_pass_is_not_published(where, store, dataset, 
         publish(where, pass_candidate(made))
     (tmp_path / "orders.datacontract.yaml").write_text("models: edited since, and not valid")
     clause = CheckResult("required", "required", "fail", "id is required", "id", "error", failed_rows=1)
-    rejected.save_report(dataset, made, ContractReport("urn:orders", "0" * 64, "orders", (clause,), 1))
+    candidates.save_report(dataset, made, ContractReport("urn:orders", "0" * 64, "orders", (clause,), 1))
     with pytest.raises(AirflowFailException, match="contract urn:orders rejected 1 record of orders: id is required"):
         publish(where, pass_candidate(made))
     assert (dataset.head(), dataset.head(made.ref)) == (head, None)

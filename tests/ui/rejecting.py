@@ -1,7 +1,7 @@
 """Rejected candidates of a dataset that grows by real slices."""
 
 from airflow_provider_odf.cycle import decisions
-from airflow_provider_odf.cycle.rejected import Record, save
+from airflow_provider_odf.cycle.candidates import Record, save_record
 from airflow_provider_odf.protocol import CheckResult, ContractReport
 
 EXISTS = CheckResult("/id", "column", "pass", "column id exists", line=3, rows=3, observed="bigint")
@@ -34,7 +34,7 @@ def publish(growing, *rows, result="pass"):
     head = growing.dataset.head()
     clause = CheckResult("/id/maximum", "maximum", result, "id: <= 2", line=5, rows=len(rows))
     terms = {"Owner": "Ann <b>", "Usage": "Reports"}
-    save(growing.dataset, head, Record("f00", len(rows), report=report(clause), terms=terms))
+    save_record(growing.dataset, head, Record("f00", len(rows), report=report(clause), terms=terms))
     return head
 
 
@@ -48,7 +48,7 @@ def reject(growing, *rows, ref="7", **facts):
     name = f"rejected-{ref:0>16}"
     dataset.storage.compare_and_set_ref(name, None, candidate)
     tested = None if facts.get("held") else report(failed(next_offset + len(rows) - 1))
-    save(dataset, candidate, Record(base, len(rows), report=tested, **facts))
+    save_record(dataset, candidate, Record(base, len(rows), report=tested, **facts))
     growing.draft = type(before)(dataset, _state(dataset))
     return decisions.find(dataset, name)
 

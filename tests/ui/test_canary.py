@@ -16,8 +16,8 @@ from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.messages import Outcome
 from airflow_provider_odf.cycle.poll import poll
-from airflow_provider_odf.cycle.rejected_rows import rejected_rows
 from airflow_provider_odf.cycle.run import run
+from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import to_json

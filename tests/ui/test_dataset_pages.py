@@ -5,8 +5,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from airflow_provider_odf.cycle.candidates import Record, save_record, save_report
 from airflow_provider_odf.cycle.messages import Candidate
-from airflow_provider_odf.cycle.rejected import Record, save, save_report
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import CheckResult, ContractReport
@@ -72,7 +72,7 @@ def test_a_rejected_candidate(open_page, numbers):
     candidate = numbers.draft.append(model.SetInfo(description="x"), numbers.draft.state.system_time)
     numbers.dataset.storage.compare_and_set_ref("rejected-x", None, candidate)
     failed = CheckResult("/a", "required", "fail", "id is never null", failed_rows=3, rows=5)
-    save(numbers.dataset, candidate, Record(base, 5, report=ContractReport("urn:c", "d", "m", (failed,))))
+    save_record(numbers.dataset, candidate, Record(base, 5, report=ContractReport("urn:c", "d", "m", (failed,))))
     page = shown(open_page(PAGE))
     assert "acme/numbers rejected" in page.lines
     assert "New data was not published: 1 candidate waiting for a decision." in page.lines

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.cycle import decisions, rejected
+from airflow_provider_odf.cycle import candidates, decisions
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
@@ -222,4 +222,4 @@ def test_a_store_that_cannot_be_written(decide, numbers, rejection, monkeypatch)
         "The API server cannot write to the store. Where that is allowed, run: "
         f"odf rejected discard acme/numbers {rejection.ref} --store STORE"
     )
-    assert not rejected.load(numbers.dataset, rejection.block_hash).is_discarded
+    assert not candidates.load_record(numbers.dataset, rejection.block_hash).is_discarded

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from airflow_provider_odf.cycle.candidates import save_report
 from airflow_provider_odf.cycle.messages import Candidate
-from airflow_provider_odf.cycle.rejected import save_report
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import ContractReport

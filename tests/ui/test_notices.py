@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.cycle import matched_headers
+from airflow_provider_odf.cycle import held_back
+from airflow_provider_odf.cycle.candidates import Record, save_record, save_report
 from airflow_provider_odf.cycle.messages import Candidate
-from airflow_provider_odf.cycle.rejected import Record, save, save_report
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import CheckResult, ContractReport, PositionalHeader
@@ -37,7 +37,7 @@ def test_nothing_to_tell(badges, numbers):
 def test_columns_by_position_count_once_their_block_is_published(badges, numbers):
     header = PositionalHeader("x.csv", ("nr", "text"), ("id", "value"))
     candidate = numbers.draft.append(model.SetInfo(description="x"), numbers.draft.state.system_time)
-    matched_headers.keep(numbers.dataset, candidate, "default", header)
+    held_back.keep_header(numbers.dataset, candidate, "default", header)
     assert badges() == []
     numbers.dataset.storage.compare_and_set_ref("head", numbers.dataset.head(), candidate)
     assert badges() == [
@@ -69,5 +69,5 @@ def test_input_that_is_held_back(badges, numbers):
     base = numbers.dataset.head()
     candidate = numbers.draft.append(model.SetInfo(description="x"), numbers.draft.state.system_time)
     numbers.dataset.storage.compare_and_set_ref("rejected-x", None, candidate)
-    save(numbers.dataset, candidate, Record(base, 5, held=("x.csv has no rows",)))
+    save_record(numbers.dataset, candidate, Record(base, 5, held=("x.csv has no rows",)))
     assert badges() == ["held back An input looks like an error of its source. It waits for a decision below."]

@@ -9,8 +9,8 @@ import pytest
 
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.cycle import decisions
+from airflow_provider_odf.cycle.candidates import save_report
 from airflow_provider_odf.cycle.messages import Candidate
-from airflow_provider_odf.cycle.rejected import save_report
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import CheckResult, ContractReport

@@ -1,6 +1,7 @@
-"""Service level ``frequency``: how often a dataset is updated, by its publications and by its schedule.
+"""What a contract needs beside the rows of its dataset: rows of other datasets, and the history of updates.
 
-Late data break a promise, but that is no reason to refuse them: service levels of datasets have severity warning.
+Late data break the service level ``frequency``, but that is no reason to refuse them: service levels of datasets have
+severity warning.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.publications import published_history
 from airflow_provider_odf.contract import service_levels
+from airflow_provider_odf.contract.binding import model_of
 from airflow_provider_odf.contract.service_levels import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
+from airflow_provider_odf.cycle.history import history
+from airflow_provider_odf.evolution.inputs import merge_of
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder_settings import settings_for
 from airflow_provider_odf.wording import counted
@@ -23,6 +29,37 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.protocol import Check, Contract
+
+
+def with_context(cycle: Cycle, contract: Contract, dataset: Dataset, base: str | None, now: Instant) -> Contract:
+    """Return a contract with what the engine cannot see: see `with_related` and `with_frequency`."""
+    return with_frequency(cycle, with_related(cycle, contract), dataset, base, now)
+
+
+def with_related(cycle: Cycle, contract: protocol.Contract) -> protocol.Contract:
+    """Return the contract with the published rows of the datasets that its references and queries name.
+
+    A model belongs to the dataset of its name, with ``_`` for ``-`` and ``.``.
+
+    :raises ChainCorrupted: a slice of such a dataset is missing, or is not what its physical hash says.
+    """
+    models = contract.named_models() - {contract.model.lower()}
+    return replace(contract, related=tuple(_related(cycle, models))) if models else contract
+
+
+def _related(cycle: Cycle, models: set[str]) -> Iterator[protocol.RelatedDataset]:
+    for dataset in cycle.store.datasets():
+        name = model_of(str(dataset.alias)).lower()
+        if name in models and dataset.head() is not None:
+            state = cycle.state(dataset)
+            yield protocol.RelatedDataset(
+                name,
+                state.vocab,
+                history(cycle.store, dataset, state, cycle.progress),
+                merge_of(state),
+                chain_schema.ipc_base64(state.schema) if state.schema else None,
+                tuple(sorted(cycle.sensitive_columns.names(dataset, state))),
+            )
 
 
 def with_frequency(cycle: Cycle, contract: Contract, dataset: Dataset, base: str | None, now: Instant) -> Contract:
