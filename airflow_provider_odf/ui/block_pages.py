@@ -6,15 +6,19 @@ dataset's pages. A DAG without an asset has only the pages of its links.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import islice
 from typing import Annotated, NamedTuple
 
 from fastapi import Depends, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
+from airflow_provider_odf.chain.dataset_facts import event_summary
+from airflow_provider_odf.chain.operation_counts import count_operations
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.timeline import timeline
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.manifest.model import MetadataBlock
 from airflow_provider_odf.manifest.yaml_source import dump_yaml
@@ -27,6 +31,18 @@ from airflow_provider_odf.ui.trends_page import records_chart
 _BLOCKS_OF_A_PAGE = 50
 
 
+class Entry(NamedTuple):
+    """One block. ``counts`` are numbers of records by operation (``+A``), empty for a block without records, None if
+    its slice cannot be read."""
+
+    block_hash: str
+    number: int
+    system_time: Instant
+    kind: str
+    summary: str
+    counts: Mapping[str, int] | None
+
+
 def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") -> HTMLResponse:
     """Return the chain as a timeline, newest block first."""
     state = subject.history.state
@@ -34,12 +50,21 @@ def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") 
         if not is_hash(start):
             raise InvalidInput(f"{start!r} is not the hash of a block")
         _check_known(subject, start)
-    names = state.vocab.operation_type_column, subject.store.input_name
-    page = timeline(subject.dataset, start or state.head, _BLOCKS_OF_A_PAGE, *names)
-    with_data = [entry for entry in reversed(page.entries) if entry.counts != {}]
+    newest_first = list(islice(subject.dataset.walk(start or state.head), _BLOCKS_OF_A_PAGE))
+    entries = [_entry(subject, block_hash, block) for block_hash, block in newest_first]
+    with_data = [entry for entry in reversed(entries) if entry.counts != {}]
     labels = tuple(f"block {entry.number:,}" for entry in with_data)
     chart = records_chart(labels, [entry.counts for entry in with_data])
-    return subject.render("blocks.html", "/blocks", page=page, state=state, chart=chart)
+    older = newest_first[-1][1].prev_block_hash
+    return subject.render("blocks.html", "/blocks", entries=entries, older=older, state=state, chart=chart)
+
+
+def _entry(subject: Subject, block_hash: str, block: MetadataBlock) -> Entry:
+    data_slice = getattr(block.event, "new_data", None)
+    operation_column = subject.history.state.vocab.operation_type_column
+    counts = {} if data_slice is None else count_operations(subject.dataset, data_slice, operation_column)
+    summary = event_summary(public_source.dump(block.event), subject.store.input_name).partition("\n")[0]
+    return Entry(block_hash, block.sequence_number, block.system_time, block.event.kind, summary, counts)
 
 
 def block(subject: SubjectOf, block_hash: str, run_id: Annotated[str | None, Depends(publishing_run)]) -> HTMLResponse:

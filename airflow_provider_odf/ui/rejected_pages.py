@@ -17,10 +17,10 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_odf.author import Author
+from airflow_provider_odf.chain.operation_counts import count_in_all
 from airflow_provider_odf.chain.replay import blocks_after, extend, replay
 from airflow_provider_odf.chain.slice_scan import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.chain.timeline import count_in_all
 from airflow_provider_odf.contract.sensitivity import masked
 from airflow_provider_odf.cycle import decisions, tested
 from airflow_provider_odf.cycle.candidates import Rejection, load_record, rejections

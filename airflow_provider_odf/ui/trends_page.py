@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from airflow_provider_odf.chain.trends import newest_points
+from airflow_provider_odf.chain.operation_counts import count_operations
 from airflow_provider_odf.cycle import candidates
+from airflow_provider_odf.manifest import model
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.ui.airflow_api import Run, newest_runs
 from airflow_provider_odf.ui.charts import BYTES, SECONDS, Chart, Series
@@ -17,13 +20,39 @@ from airflow_provider_odf.ui.pages import OPERATION_STYLES
 from airflow_provider_odf.ui.subject import SubjectOf
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.chain.trends import Point
+    from airflow_provider_odf.chain.publications import PublishedHistory
+    from airflow_provider_odf.instant import Instant
+    from airflow_provider_odf.manifest.model import MetadataBlock
     from airflow_provider_odf.protocol import ContractReport
 
 _SIZES = (20, 50, 100, 200)
 """Numbers of blocks and runs that a reader may choose."""
+_BLOCKS_PER_POINT = 20
+"""Blocks without data that are read for each point at most."""
 _RUN_STYLES = {"success": "run-success", "failed": "run-failed", "other": "calm"}
 """State of a run -> its class in the stylesheet."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A block that added data, or that says that there was nothing to add.
+
+    ``counts`` are numbers of records by operation, None if the slice cannot be read. ``size`` is in bytes.
+    """
+
+    block_hash: str
+    number: int
+    published: Instant
+    counts: Mapping[str, int] | None
+    size: int
+    watermark: Instant | None
+
+    @property
+    def lag(self) -> float | None:
+        """Seconds from the watermark to the publication, None without a watermark."""
+        if self.watermark is None:
+            return None
+        return (self.published.to_datetime() - self.watermark.to_datetime()).total_seconds()
 
 
 class Clauses(NamedTuple):
@@ -49,11 +78,38 @@ async def _runs(request: Request, dag_id: str, last: SizeOf) -> list[Run]:
 
 def trends(subject: SubjectOf, runs: Annotated[list[Run], Depends(_runs)], last: SizeOf) -> HTMLResponse:
     """Return charts of the newest blocks of data and runs."""
-    points = newest_points(subject.positions.published, last, subject.history.state.vocab.operation_type_column)
+    points = _newest_points(subject.positions.published, last, subject.history.state.vocab.operation_type_column)
     clauses = [_clauses(candidates.load_report(subject.dataset, point.block_hash)) for point in points]
     charts = [*_block_charts(points, clauses), _run_chart(runs)]
     rows = list(zip(points, clauses, strict=True))
     return subject.render("trends.html", "/trends", charts=charts, rows=rows, runs=runs, last=last, sizes=_SIZES)
+
+
+def _newest_points(history: PublishedHistory, n: int, operation_column: str) -> list[Point]:
+    """Return the newest ``n`` blocks of data of a history, oldest first; fewer if many other blocks are between them.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    blocks = islice(history.dataset.walk(history.hashes[-1]), n * _BLOCKS_PER_POINT)
+    return list(islice(_points(history, blocks, operation_column), n))[::-1]
+
+
+def _points(
+    history: PublishedHistory, blocks: Iterator[tuple[str, MetadataBlock]], operation_column: str
+) -> Iterator[Point]:
+    for block_hash, block in blocks:
+        event = block.event
+        if isinstance(event, model.AddData | model.ExecuteTransform):
+            new = event.new_data
+            counts = {} if new is None else count_operations(history.dataset, new, operation_column)
+            yield Point(
+                block_hash,
+                block.sequence_number,
+                history.since(block.sequence_number, block.system_time),
+                counts,
+                0 if new is None else new.size,
+                event.new_watermark,
+            )
 
 
 def _clauses(report: ContractReport | None) -> Clauses | None:
