@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from airflow_provider_odf.engine.transform import bound, transform
+from airflow_provider_odf.engine.transform import result, transform
 from airflow_provider_odf.errors import InvalidQuery
 from tests.engine.conftest import Polled
 from tests.engine.derived import Derived
@@ -405,8 +405,8 @@ def test_a_primary_key_does_not_order_the_records_of_a_key(spark: SparkSession, 
 def test_a_result_that_explodes_is_an_error(
     spark: SparkSession, tmp_path: Path, readings: Polled, monkeypatch: pytest.MonkeyPatch, engine: str, query: str
 ) -> None:
-    monkeypatch.setattr(bound, "MOST_ROWS", 100)
-    monkeypatch.setattr(bound, "MOST_ROWS_PER_RECORD", 2)
+    monkeypatch.setattr(result, "MOST_ROWS", 100)
+    monkeypatch.setattr(result, "MOST_ROWS_PER_RECORD", 2)
     readings.poll([{**READING, "v": n} for n in range(30)])
     exploding = Derived.of(spark, tmp_path / "d", query, readings=readings)
     exploding.engine = engine

@@ -13,13 +13,12 @@ from airflow_provider_odf.datafusion import query_text, types
 from airflow_provider_odf.datafusion.plan import TransformPlan
 from airflow_provider_odf.engine import datafusion
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.transform import query
-from airflow_provider_odf.engine.transform.bound import Bound
+from airflow_provider_odf.engine.transform.analysis import Linear
 from airflow_provider_odf.engine.transform.inputs import History, Input
-from airflow_provider_odf.engine.transform.linear import Linear
+from airflow_provider_odf.engine.transform.query import Analysis, Query
+from airflow_provider_odf.engine.transform.result import Bound
 from airflow_provider_odf.engine.transform.row_keys import Part
 from airflow_provider_odf.engine.transform.row_wise import RECORD
-from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.merge_strategies import APPEND
 from airflow_provider_odf.protocol import Evaluation, TransformRequest
 
@@ -44,23 +43,22 @@ class _Planned:
         return Evaluation("whole", "queries of DataFusion that need several rows are computed over all current rows")
 
 
-class DataFusionQuery:
-    """See `query.Query`."""
+class DataFusionQuery(Query):
+    """Queries that DataFusion runs."""
 
-    waits = False
     carries_records = False
 
     def __init__(
         self, spark: SparkSession, request: TransformRequest, inputs: Sequence[Input], bound: Bound, *, is_small: bool
     ) -> None:
-        self._spark, self._request, self._inputs, self._is_small = spark, request, inputs, is_small
-        self._bound = bound
+        super().__init__(spark, request, inputs)
+        self._bound, self._is_small = bound, is_small
         self._keys = {i.alias: _keys(i.history) for i in inputs}
 
-    def analyze(self) -> tuple[query.Analysis, DataFrame]:
+    def analyze(self) -> tuple[Analysis, DataFrame]:
         frames = {i.alias: self._spark.createDataFrame([], i.history.types) for i in self._inputs}
         planned = self._plan(frames)
-        if query.reads_operations(self._inputs, self._used(planned)):
+        if self.reads_operations(self._used(planned)):
             # All records are read then, in which only offsets are unique.
             self._keys = {alias: keys[:1] for alias, keys in self._keys.items()}
             planned = self._plan(frames)
@@ -106,9 +104,6 @@ class DataFusionQuery:
         # The rows are in the order of their records, which are all added.
         record = f"named_struct('input', 0, 'offset', 0L, 'op', {APPEND})"
         return self._rows(by_value=False).selectExpr("*", f"{record} AS {quoted(RECORD)}")
-
-    def refusal(self, word: str, message: str) -> InvalidQuery:
-        return query.refusal(self._request.transform.queries, word, message)
 
 
 def _keys(history: History) -> list[tuple[str, ...]]:

@@ -1,30 +1,41 @@
 """Refuse queries whose result is not a function of the rows of their inputs.
 
-A derivative must be the same whenever and wherever it is computed: otherwise nobody could verify it.
+A derivative must be the same whenever and wherever it is computed: otherwise nobody could verify it. Under a collation
+such as UTF8_LCASE, texts that differ are equal. Which of them a group, a minimum or the first row of an order shows
+depends on the order of the rows. Conditions only compare, so filters and joins may use collations.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_odf.engine.plan_nodes import class_name, function
-from airflow_provider_odf.engine.transform import collations
-from airflow_provider_odf.engine.transform.fault import Fault
-from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, parts, references, subplans
+from airflow_provider_odf.engine.transform.plan_tree import (
+    Expression,
+    Node,
+    attribute,
+    is_collated,
+    parts,
+    references,
+    subplans,
+)
 from airflow_provider_odf.engine.transform.row_keys import Relation
+from airflow_provider_odf.run_functions import RUN_FUNCTIONS
 
-_CHANGING = {
-    "CurrentDate": "current_date", "CurrentTimestamp": "current_timestamp", "Now": "now", "LocalTimestamp":
-    "localtimestamp", "CurrentTime": "current_time", "Rand": "rand", "Randn": "randn", "RandStr": "randstr",
-    "Uniform": "uniform", "Uuid": "uuid", "Shuffle": "shuffle", "MonotonicallyIncreasingID":
-    "monotonically_increasing_id", "SparkPartitionID": "spark_partition_id", "CurrentUser": "current_user",
-    "CurrentDatabase": "current_database", "CurrentCatalog": "current_catalog", "CurrentPath": "current_path",
-    "CurrentTimeZone": "current_timezone", "SparkVersion": "version", "Sample": "tablesample",
-    "Collations": "collations", "SQLKeywords": "sql_keywords",
-}  # fmt: skip
-"""Classes of expressions and nodes whose value depends on more than their arguments -> name in SQL."""
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a query is not deterministic; ``word`` is where it says so, ``fix`` what to write instead."""
+
+    word: str
+    message: str
+    fix: str
+
+
+_CHANGING = {kind: name for name, kind in RUN_FUNCTIONS.items() if kind}
 
 _ESTIMATES = {
     "ApproximatePercentile": "approx_percentile", "ApproxTopK": "approx_top_k", "HistogramNumeric": "histogram_numeric",
@@ -69,7 +80,7 @@ def faults(root: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
             if name := _CHANGING.get(class_name(part)) or _special_time(part):
                 yield _changing(name)
             yield from _random(part)
-    yield from collations.faults(root)
+    yield from _collations(root)
     for node in root.all_nodes():
         yield from _aggregates(node, relations)
         if node.kind == "Window":
@@ -293,3 +304,31 @@ def _limit(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
 
 def _columns(expressions: Collection[Expression]) -> frozenset[int]:
     return frozenset(found.id for item in expressions if (found := attribute(item)) is not None)
+
+
+_CHOOSES = ("Aggregate", "Distinct", "Window", "GlobalLimit", "Offset", "Intersect", "Except", "Deduplicate")
+"""Kinds of plan nodes that choose among equal rows."""
+
+_COMPARES = ("Filter", "Join")
+
+
+def _collations(root: Node) -> Iterator[Fault]:
+    """Yield the faults of a query that chooses among rows and has columns with a collation."""
+    nodes = [*root.all_nodes()]
+    if not any(node.kind in _CHOOSES for node in nodes):
+        return
+    for node in nodes:
+        if node.kind in _COMPARES:
+            continue
+        if any(_has_collation(part) for part in subplans({**node.fields, "plan": None})):
+            yield Fault(
+                "collate",
+                "under a collation, texts that differ are equal, and which of them the result shows depends on the "
+                "order of the rows",
+                "group, sort and compare by a function of the text without a collation, such as lower(…)",
+            )
+            return
+
+
+def _has_collation(expression: Mapping[str, Any]) -> bool:
+    return class_name(expression) == "Collate" or is_collated(expression.get("dataType", ""))

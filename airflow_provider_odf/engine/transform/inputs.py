@@ -27,6 +27,17 @@ COUNT = "odf:count"
 RECORDS = "odf:records:"
 """Prefix of the views with all records of an input. The rest is its alias."""
 
+STEPS = (
+    f"CASE WHEN `odf:old` IS NULL THEN array(named_struct('op', {APPEND}, 'row', `odf:new`, 'side', 1)) "
+    f"WHEN `odf:new` IS NULL THEN array(named_struct('op', {RETRACT}, 'row', `odf:old`, 'side', 0)) "
+    f"ELSE array(named_struct('op', {CORRECT_FROM}, 'row', `odf:old`, 'side', 0), "
+    f"named_struct('op', {CORRECT_TO}, 'row', `odf:new`, 'side', 1)) END"
+)
+"""SQL of the records that turn the row ``odf:old`` into the row ``odf:new``. Null stands for no row."""
+
+MAX_VALUES = 200_000
+"""Maximum number of rows that are held in memory, such as values of a key."""
+
 
 @dataclass(frozen=True)
 class History:
@@ -174,10 +185,6 @@ def _has_only_additions(path: str, column: str) -> bool:
 
 def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
     """Return the difference of the current rows with the keys of new records, before and after them."""
-
-    def step(operation: int, side: str) -> str:
-        return f"named_struct('op', {operation}, 'row', `odf:{side}`)"
-
     history, vocab = of.history, of.history.vocab
     key, columns = [quoted(k) for k in history.key], [quoted(c) for c in history.columns]
     keys = new.selectExpr(*key).distinct()
@@ -194,13 +201,8 @@ def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
     )
     # To Spark, -0.0 is equal to 0.0. A query can tell them, and they differ as text.
     changed = sides.where("NOT (`odf:old` <=> `odf:new` AND CAST(`odf:old` AS STRING) <=> CAST(`odf:new` AS STRING))")
-    steps = (
-        f"CASE WHEN `odf:old` IS NULL THEN array({step(APPEND, 'new')}) "
-        f"WHEN `odf:new` IS NULL THEN array({step(RETRACT, 'old')}) "
-        f"ELSE array({step(CORRECT_FROM, 'old')}, {step(CORRECT_TO, 'new')}) END"
-    )
     # Both records of a correction get numbers of their own; corrections are told by neighbouring offsets.
-    opened = changed.selectExpr("`odf:offset`", "`odf:time`", f"posexplode({steps}) AS (`odf:n`, `odf:step`)")
+    opened = changed.selectExpr("`odf:offset`", "`odf:time`", f"posexplode({STEPS}) AS (`odf:n`, `odf:step`)")
     return opened.selectExpr(
         f"2 * `odf:offset` + `odf:n` AS {offset}",
         f"`odf:step`.op AS {op}",
@@ -211,3 +213,25 @@ def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
 
 def _with_keys(records: DataFrame, keys: DataFrame, names: Sequence[str]) -> DataFrame:
     return records.join(keys, list(names), "left_semi").select(*map(quoted, records.columns))
+
+
+def in_memory(spark: SparkSession, rows: DataFrame) -> DataFrame:
+    """Return rows that are used several times, computed once unless there are too many."""
+    values = rows.limit(MAX_VALUES + 1).toArrow()
+    if values.num_rows > MAX_VALUES:
+        return rows
+    return spark.createDataFrame(values, rows.schema).hint("broadcast")
+
+
+def matching(
+    rows: DataFrame, values: DataFrame, pairs: Sequence[tuple[str, str]], *, inverse: bool = False
+) -> DataFrame:
+    """Return the rows whose expressions have values of a table; null is equal to null.
+
+    ``pairs`` are SQL over the rows with the name of a column of the table.
+    """
+    named = rows.selectExpr("*", *(f"{sql} AS {quoted(f'odf:match{n}')}" for n, (sql, _) in enumerate(pairs)))
+    left, right = named.alias("l"), values.alias("r")
+    condition = " AND ".join(f"l.{quoted(f'odf:match{n}')} <=> r.{quoted(name)}" for n, (_, name) in enumerate(pairs))
+    joined = left.join(right, F.expr(condition), "left_anti" if inverse else "left_semi")
+    return joined.selectExpr(*map(quoted, rows.columns))

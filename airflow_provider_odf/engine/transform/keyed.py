@@ -1,19 +1,24 @@
-"""Queries with state, evaluated for the parts of the result that new records touch."""
+"""Queries with state, evaluated for the parts of the result that new records touch, or for what these add to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.transform.inputs import History, Input
+from airflow_provider_odf.engine.sql import ddl
+from airflow_provider_odf.engine.transform import difference
+from airflow_provider_odf.engine.transform.analysis import Totals
+from airflow_provider_odf.engine.transform.inputs import COUNT, History, Input, in_memory, matching
+from airflow_provider_odf.engine.transform.result import Result
 from airflow_provider_odf.engine.transform.row_keys import Part
-
-MOST_VALUES = 200_000
-"""Maximum number of rows that are held in memory, such as values of a key."""
+from airflow_provider_odf.merge_strategies import PRESENT
+from airflow_provider_odf.protocol import HistorySlice
 
 
 @dataclass(frozen=True)
@@ -23,102 +28,122 @@ class Touched:
     part: Part
     values: DataFrame
 
-    @property
-    def names(self) -> list[str]:
-        return [f"odf:key{number}" for number in range(len(self.part.columns))]
+    @classmethod
+    def by(cls, spark: SparkSession, part: Part, inputs: Sequence[Input]) -> Touched:
+        """Return the values of a key in the new records."""
+        by_number = {i.number: i for i in inputs}
+        frames = [
+            by_number[number].changes().selectExpr(*(f"{s} AS {quoted(f'odf:key{n}')}" for n, s in enumerate(sql)))
+            for number, sql in part.changed
+        ]
+        return cls(part, in_memory(spark, reduce(DataFrame.unionAll, frames).distinct()))
 
     def of_result(self, rows: DataFrame, *, inverse: bool = False) -> DataFrame:
         """Return the rows of the result with these values, or those without."""
-        columns = [quoted(name) for name in self.part.columns]
-        return matching(rows, self.values, list(zip(columns, self.names, strict=True)), inverse=inverse)
+        pairs = [(quoted(name), f"odf:key{number}") for number, name in enumerate(self.part.columns)]
+        return matching(rows, self.values, pairs, inverse=inverse)
 
-    def of_input(self, rows: DataFrame, number: int) -> DataFrame:
-        """Return the rows of an input that can be in these parts of the result."""
-        found = self.part.inputs.get(number) or ()
-        known = [(sql, name) for sql, name in zip(found, self.names, strict=False) if sql is not None]
+    def current(self, history: History, number: int) -> DataFrame:
+        """Return the current rows of an input that can be in these parts of the result."""
+        if history.key:
+            # The records of one primary key can have different values of the part's key.
+            return self._of_input(history.current(history.records()), number)
+        return history.current(self._of_input(history.records(), number))
+
+    def _of_input(self, rows: DataFrame, number: int) -> DataFrame:
+        sides = enumerate(self.part.inputs.get(number) or ())
+        known = [(sql, f"odf:key{key}") for key, sql in sides if sql is not None]
         if not known:
             return rows
-        values = self.values.select(*(quoted(name) for _, name in known)).distinct()
-        return matching(rows, values, known)
+        return matching(rows, self.values.select(*(quoted(name) for _, name in known)).distinct(), known)
 
 
-def touched(spark: SparkSession, part: Part, inputs: Sequence[Input]) -> Touched:
-    """Return the values of a key in the new records."""
-    names = [f"odf:key{number}" for number in range(len(part.columns))]
-    by_number = {i.number: i for i in inputs}
-    frames = [
-        by_number[number].changes().selectExpr(*(f"{s} AS {quoted(n)}" for s, n in zip(sql, names, strict=True)))
-        for number, sql in part.changed
-    ]
-    values = frames[0]
-    for frame in frames[1:]:
-        values = values.unionAll(frame)
-    return Touched(part, in_memory(spark, values.distinct()))
-
-
-def in_memory(spark: SparkSession, rows: DataFrame) -> DataFrame:
-    """Return rows that are used several times, computed once unless there are too many."""
-    found = rows.limit(MOST_VALUES + 1).toArrow()
-    if found.num_rows > MOST_VALUES:
-        return rows
-    return spark.createDataFrame(found, rows.schema).hint("broadcast")
-
-
-def evaluate(
-    query: Callable[[], DataFrame],
-    inputs: Sequence[Input],
-    parts: Iterable[Touched],
-    select: Callable[[DataFrame], DataFrame],
-) -> DataFrame:
-    """Return the rows of the result in the touched parts.
-
-    ``query`` runs the query over the views that are registered at the time. ``select`` converts its rows to the
-    derivative's columns.
-    """
-    found: list[DataFrame] = []
-    before: list[Touched] = []
-    for part in parts:
-        for i in inputs:
-            i.view(_current(i.history, part, i.number), is_raw=False)
-        rows = part.of_result(select(query()))
-        for other in before:
-            rows = other.of_result(rows, inverse=True)
-        found.append(rows)
-        before.append(part)
-    result = found[0]
-    for rows in found[1:]:
-        result = result.unionAll(rows)
-    return result
-
-
-def present(rows: DataFrame, parts: Sequence[Touched]) -> DataFrame:
-    """Return the rows of a derivative, or its records, in the touched parts."""
-    found = parts[0].of_result(rows)
-    for number, part in enumerate(parts[1:], 1):
-        others = part.of_result(rows)
+def in_parts(rows: Callable[[Touched], DataFrame], parts: Sequence[Touched]) -> DataFrame:
+    """Return the rows that are in the touched parts of the result, from those that can be in each of them."""
+    frames: list[DataFrame] = []
+    for number, part in enumerate(parts):
+        frame = part.of_result(rows(part))
         for other in parts[:number]:
-            others = other.of_result(others, inverse=True)
-        found = found.unionAll(others)
-    return found
+            frame = other.of_result(frame, inverse=True)
+        frames.append(frame)
+    return reduce(DataFrame.unionAll, frames)
 
 
-def _current(history: History, part: Touched, number: int) -> DataFrame:
-    """Return the current rows of an input in a part of the result."""
-    if history.key:
-        # The records of one primary key can have different values of the part's key.
-        return part.of_input(history.current(history.records()), number)
-    return history.current(part.of_input(history.records(), number))
+def view(part: Touched, inputs: Iterable[Input]) -> None:
+    """Register the current rows of all inputs in a part of the result, as the views that queries read."""
+    for i in inputs:
+        i.view(part.current(i.history, i.number), is_raw=False)
 
 
-def matching(
-    rows: DataFrame, values: DataFrame, pairs: Sequence[tuple[str, str]], *, inverse: bool = False
+# --- what new records add ---
+
+
+def slices(inputs: Sequence[Input], own: Sequence[HistorySlice]) -> Iterator[HistorySlice]:
+    """Yield the slices that an evaluation reads: all but those of an input whose new records are evaluated alone."""
+    changed = [i for i in inputs if i.is_new]
+    yield from own
+    for i in inputs:
+        yield from i.new_slices if changed == [i] else i.history.slices
+
+
+def added(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFrame:
+    """Return the rows that new records add. ``query`` runs over the views that are registered at the time."""
+    return _sum(query, inputs, "IN", [i for i in inputs if i.is_new])
+
+
+def removed(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFrame | None:
+    """Return the rows that new records take from the result, None if they only add."""
+    shrinking = [i for i in inputs if not i.only_grows]
+    return _sum(query, inputs, "NOT IN", shrinking) if shrinking else None
+
+
+def _sum(
+    query: Callable[[], DataFrame], inputs: Sequence[Input], condition: str, changed: Sequence[Input]
 ) -> DataFrame:
-    """Return the rows whose expressions have values of a table; null is equal to null.
+    """Return the rows for the records of each changed input that meet a condition on their operation.
 
-    ``pairs`` are SQL over the rows with the name of a column of the table.
+    Beside the records of one input, those before it have their rows now, those after it their earlier ones.
     """
-    named = rows.selectExpr("*", *(f"{sql} AS {quoted(f'odf:match{n}')}" for n, (sql, _) in enumerate(pairs)))
-    left, right = named.alias("l"), values.alias("r")
-    condition = " AND ".join(f"l.{quoted(f'odf:match{n}')} <=> r.{quoted(name)}" for n, (_, name) in enumerate(pairs))
-    joined = left.join(right, F.expr(condition), "left_anti" if inverse else "left_semi")
-    return joined.selectExpr(*map(quoted, rows.columns))
+    frames: list[DataFrame] = []
+    for one in changed:
+        for i in inputs:
+            op = quoted(i.history.vocab.operation_type_column)
+            if i is one:
+                rows = i.changes().where(f"{op} {condition} {PRESENT}")
+            else:
+                history = i.history if i.number < one.number else i.before()
+                rows = history.current(history.records())
+            i.view(rows, is_raw=False)
+        frames.append(query())
+    return reduce(DataFrame.unionAll, frames)
+
+
+def totals(spark: SparkSession, new: DataFrame, own: History, linear: Totals, result: Result) -> DataFrame:
+    """Return the records of an aggregate from its rows over new records: each of them is added to the present row of
+    its group. They have the columns of `difference.difference`."""
+    new = in_memory(spark, new)
+    # The query may spell a column in another case than the derivative.
+    fields = {f.name.lower(): f for f in new.schema.fields}
+    groups, columns = [quoted(fields[c.lower()].name) for c in linear.groups], result.spark_columns
+    sums = [_added_up(fields[c.lower()], function) for c, function in linear.functions.items()]
+    row = f"struct({', '.join(columns)})"
+    both = _present(own, new, groups, columns).selectExpr(*columns, f"{row} AS `odf:old`")
+    both = both.unionAll(new.selectExpr(*columns, "NULL AS `odf:old`"))
+    rows = both.groupBy(*groups).agg(F.expr("any_value(`odf:old`, true) AS `odf:old`"), *sums)
+    return difference.of_rows(rows.selectExpr("`odf:old`", f"{row} AS `odf:new`"), result)
+
+
+def _added_up(field: T.StructField, function: str) -> Column:
+    name = quoted(field.name)
+    return F.expr(f"CAST({function}({name}) AS {ddl(field.dataType)}) AS {name}")
+
+
+def _present(own: History, new: DataFrame, groups: Sequence[str], columns: Sequence[str]) -> DataFrame:
+    """Return the present rows of a derivative in the groups of new rows, each of which has one row at most."""
+    records = own.records()
+    if groups:
+        pairs = [(group, f"odf:group{n}") for n, group in enumerate(groups)]
+        values = new.selectExpr(*(f"{group} AS {quoted(name)}" for group, name in pairs))
+        records = matching(records, values, pairs)
+    count = quoted(COUNT)
+    return own.counted(records).groupBy(*columns).agg(F.expr(f"sum({count}) AS {count}")).where(f"{count} > 0")

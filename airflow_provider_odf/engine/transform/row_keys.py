@@ -5,18 +5,28 @@ PARTITION BY, or both sides of an equality between joined tables. If input rows 
 result rows with these values can change, and they follow from input rows with these values.
 
 The analysis goes up the plan and keeps what is certain for each node. A node or an expression that it does not know has
-no keys: the result is then computed as a whole.
+no keys: the result is then computed as a whole. Expressions that can be keys are deterministic functions of columns
+that Spark prints and reads alike. Casts and arithmetic give null where the query would fail: the query may have
+filtered out such rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from airflow_provider_odf.engine.plan_nodes import class_name
-from airflow_provider_odf.engine.transform.key_sql import key_sql
-from airflow_provider_odf.engine.transform.plan_tree import Expression, Node, attribute, join_kind, references
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import text
+from airflow_provider_odf.engine.transform.plan_tree import (
+    Expression,
+    Node,
+    attribute,
+    is_collated,
+    join_kind,
+    references,
+)
 
 
 @dataclass(frozen=True)
@@ -66,9 +76,9 @@ def analyze(root: Node, primary_keys: Mapping[int, Sequence[str]]) -> dict[Node,
     """Return what is known of each node, also in subqueries. ``primary_keys`` are the unique columns of inputs."""
     known: dict[Node, Relation] = {}
     for node in reversed(list(root.all_nodes())):
-        rule = _RULES.get(node.kind, _unknown)
-        relation = _leaf(node, primary_keys) if node.kind == "Input" else rule(node, [known[c] for c in node.children])
-        known[node] = _shown(relation)
+        rule, below = _RULES.get(node.kind), [known[child] for child in node.children]
+        relation = rule(node, below) if rule else Relation(node)
+        known[node] = _shown(_leaf(node, primary_keys) if node.kind == "Input" else relation)
     return known
 
 
@@ -85,9 +95,7 @@ def _leaf(node: Node, primary_keys: Mapping[int, Sequence[str]]) -> Relation:
     ids = {a.name.lower(): a.id for a in node.output}
     # Offset, operation and system time of a row that comes back differ from those of the row before.
     data = node.output[3:]
-    keys = tuple(
-        Key(frozenset((a.id,)), {node: sql}) for a in data if (sql := key_sql(_reference(a.id, a.name, a.type), {}))
-    )
+    keys = tuple(Key(frozenset((a.id,)), {node: quoted(a.name)}) for a in data if _is_comparable(a.type))
     primary = [name.lower() for name in primary_keys.get(node.input, ())]
     unique = [frozenset((ids[name],)) for name in (node.output[0].name.lower(),)]
     if primary and all(name in ids for name in primary):
@@ -95,26 +103,11 @@ def _leaf(node: Node, primary_keys: Mapping[int, Sequence[str]]) -> Relation:
     return Relation(node, keys, frozenset(unique), frozenset(a.id for a in data))
 
 
-def _reference(id_: int, name: str, type_: object) -> Expression:
-    return {"class": "AttributeReference", "name": name, "dataType": type_, "exprId": {"id": id_}, "below": []}
-
-
-def _same(node: Node, below: list[Relation]) -> Relation:
-    return replace(below[0], node=node)
-
-
-def _unknown(node: Node, _below: list[Relation]) -> Relation:
-    return Relation(node)
-
-
 def _project(node: Node, below: list[Relation]) -> Relation:
-    return _projected(node, below[0], node.expressions("projectList"))
-
-
-def _projected(node: Node, child: Relation, items: Iterable[Expression]) -> Relation:
+    (child,) = below
     keys, stable = list(child.keys), set(child.stable)
     renamed: dict[int, list[int]] = {}
-    for item in items:
+    for item in node.expressions("projectList"):
         if class_name(item) != "Alias":
             continue
         new, value = item["exprId"]["id"], item["below"][0]
@@ -142,7 +135,7 @@ def _derived(value: Expression, keys: Iterable[Key]) -> dict[Node, str]:
     if set(by_column) != read:
         return {}
     leaves = set.intersection(*(set(found) for found in by_column.values()))
-    found = {leaf: key_sql(value, {column: by_column[column][leaf] for column in read}) for leaf in leaves}
+    found = {leaf: _key_sql(value, {column: by_column[column][leaf] for column in read}) for leaf in leaves}
     return {leaf: sql for leaf, sql in found.items() if sql is not None}
 
 
@@ -170,11 +163,6 @@ def _text(expression: Expression) -> str:
     """Return a text that is equal for equal expressions over the same columns."""
     own = {k: v for k, v in expression.items() if k not in ("below", "metadata", "qualifier", "nullable", "origin")}
     return f"{own}({', '.join(_text(part) for part in expression['below'])})"
-
-
-def _distinct(node: Node, below: list[Relation]) -> Relation:
-    columns = frozenset(a.id for a in node.output)
-    return Relation(node, below[0].keys, below[0].unique | {columns}, below[0].stable)
 
 
 def _window(node: Node, below: list[Relation]) -> Relation:
@@ -294,13 +282,9 @@ def _leaves_of(expression: Expression, side: Relation) -> dict[Node, str]:
     return _derived(expression, side.keys)
 
 
-def _union(node: Node, below: list[Relation]) -> Relation:
-    return Relation(node, tuple(_by_position(node, below)), stable=frozenset(_stable_by_position(node, below)))
-
-
 def _set_operation(node: Node, below: list[Relation]) -> Relation:
     columns = frozenset(a.id for a in node.output)
-    unique = frozenset() if node.fields.get("isAll") else frozenset((columns,))
+    unique = frozenset() if node.kind == "Union" or node.fields.get("isAll") else frozenset((columns,))
     return Relation(node, tuple(_by_position(node, below)), unique, frozenset(_stable_by_position(node, below)))
 
 
@@ -324,14 +308,59 @@ def _stable_by_position(node: Node, below: list[Relation]) -> Iterator[int]:
 
 _RULES: Mapping[str, Callable[[Node, list[Relation]], Relation]] = {
     "Project": _project,
-    **dict.fromkeys(("Filter", "Sort", "SubqueryAlias", "View"), _same),
+    **dict.fromkeys(("Filter", "Sort", "SubqueryAlias", "View"), lambda node, below: replace(below[0], node=node)),
     "Generate": lambda node, below: replace(below[0], node=node, unique=frozenset()),
     "Aggregate": _aggregate,
-    "Distinct": _distinct,
+    "Distinct": lambda node, below: replace(
+        below[0], node=node, unique=below[0].unique | {frozenset(a.id for a in node.output)}
+    ),
     "Window": _window,
     "Join": _join,
-    "Union": _union,
-    "Intersect": _set_operation,
-    "Except": _set_operation,
+    **dict.fromkeys(("Union", "Intersect", "Except"), _set_operation),
 }
 """Kind of a plan node -> its rule."""
+
+
+_FUNCTIONS = {
+    "Upper": "upper", "Lower": "lower", "Year": "year", "Quarter": "quarter", "Month": "month", "DayOfMonth": "day",
+    "WeekOfYear": "weekofyear", "Hour": "hour", "Minute": "minute", "Second": "second", "Length": "length",
+    "Coalesce": "coalesce", "Concat": "concat", "Substring": "substring", "TruncTimestamp": "date_trunc", "TruncDate":
+    "trunc", "Floor": "floor", "Ceil": "ceil", "DateAdd": "date_add", "DateSub": "date_sub",
+}  # fmt: skip
+"""Class of an expression -> the function with the same arguments. None of them can fail, as abs can by an overflow."""
+
+_ARITHMETIC = {"Add": "try_add", "Subtract": "try_subtract", "Multiply": "try_multiply"}
+_EXACT = ("long", "integer", "short", "byte")
+_LITERALS = (*_EXACT, "string", "boolean", "date", "timestamp", "timestamp_ntz")
+_NO_KEY = ("float", "double", "variant", "map", "struct", "array", "interval")
+
+
+def _key_sql(expression: Expression, columns: Mapping[int, str]) -> str | None:
+    """Return an expression in SQL, with the SQL of the columns that it reads, or None if it cannot be a key."""
+    kind = class_name(expression)
+    if kind == "AttributeReference":
+        if not _is_comparable(expression["dataType"]):
+            return None
+        return columns.get(expression["exprId"]["id"])
+    if kind == "Literal":
+        return _literal(expression)
+    below = [_key_sql(part, columns) for part in expression["below"]]
+    if not all(below):
+        return None
+    inner = [part for part in below if part is not None]
+    if kind == "Cast" and _is_comparable(to := expression["dataType"]) and not to.startswith("timestamp"):
+        return f"TRY_CAST({inner[0]} AS {to})"  # A time from text has microseconds, which the result does not keep.
+    if kind in _ARITHMETIC:
+        return f"{_ARITHMETIC[kind]}({', '.join(inner)})"
+    return f"{_FUNCTIONS[kind]}({', '.join(inner)})" if kind in _FUNCTIONS else None
+
+
+def _literal(expression: Expression) -> str | None:
+    kind, value = expression["dataType"], expression["value"]
+    if kind not in _LITERALS or value is None:
+        return None
+    return text(value) if kind == "string" else f"CAST({text(str(value))} AS {kind})"
+
+
+def _is_comparable(kind: Any) -> bool:
+    return isinstance(kind, str) and not kind.startswith(_NO_KEY) and not is_collated(kind)

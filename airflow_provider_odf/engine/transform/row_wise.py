@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.transform.layout import Result
 from airflow_provider_odf.engine.transform.plan_tree import MARK
+from airflow_provider_odf.engine.transform.result import Result
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
 from airflow_provider_odf.records.schema import OP
 

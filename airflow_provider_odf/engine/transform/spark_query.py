@@ -14,11 +14,11 @@ from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.plan_nodes import nodes
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import query_name
-from airflow_provider_odf.engine.transform import float_order, query, row_wise, times_of_day
+from airflow_provider_odf.engine.transform import plan_changes, row_wise
 from airflow_provider_odf.engine.transform.analysis import PlanAnalysis, analysis
-from airflow_provider_odf.engine.transform.determinism import fault_of_run, fault_of_text, faults_of_constants
-from airflow_provider_odf.engine.transform.fault import Fault
+from airflow_provider_odf.engine.transform.determinism import Fault, fault_of_run, fault_of_text, faults_of_constants
 from airflow_provider_odf.engine.transform.inputs import RECORDS, Input
+from airflow_provider_odf.engine.transform.query import Analysis, Query
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import Evaluation, TransformRequest
@@ -45,18 +45,18 @@ class _Waiting(PlanAnalysis):
         return Evaluation("whole", "the result depends on the watermark or on earlier versions of rows")
 
 
-class SparkQuery:
-    """See `query.Query`."""
+class SparkQuery(Query):
+    """Queries that Spark runs. Their result can wait for the watermark."""
 
     carries_records = True
 
     def __init__(self, spark: SparkSession, request: TransformRequest, inputs: Sequence[Input]) -> None:
-        self._spark, self._request, self._inputs = spark, request, inputs
+        super().__init__(spark, request, inputs)
         self._has_sums = self._has_times = False
         texts = [step.query for step in request.transform.queries]
         self.waits = any(f":{WATERMARK}" in text or RECORDS in text for text in texts)
 
-    def analyze(self) -> tuple[query.Analysis, DataFrame]:
+    def analyze(self) -> tuple[Analysis, DataFrame]:
         for i in self._inputs:
             empty = spark_internals.empty_frame(self._spark, i.history.types)
             i.view(empty, is_raw=True)
@@ -67,12 +67,12 @@ class SparkQuery:
         keys = {i.number: i.history.merge.primary_key for i in self._inputs if i.history.merge}
         kind = _Waiting if self.waits else PlanAnalysis
         analyzed = analysis(frame, keys, [i.alias for i in self._inputs], kind, self._inexact(frame))
-        if query.reads_operations(self._inputs, analyzed.used):
+        if self.reads_operations(analyzed.used):
             analyzed = analyzed.of_records()
         for fault in self._faults(analyzed, frame):
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
-        self._has_sums = float_order.can_have_sums(analyzed.root)
-        self._has_times = times_of_day.can_be_read(analyzed.root)
+        self._has_sums = plan_changes.can_have_sums(analyzed.root)
+        self._has_times = plan_changes.can_have_times(analyzed.root)
         return analyzed, frame
 
     def _faults(self, analyzed: PlanAnalysis, frame: DataFrame) -> Iterator[Fault]:
@@ -89,25 +89,22 @@ class SparkQuery:
     def rows(self) -> DataFrame:
         frame = self._last(is_checked=False)
         if self._has_times:
-            frame = times_of_day.refused(frame)
+            frame = plan_changes.without_times_of_day(frame)
         if not self._has_sums:
             return frame
-        for key, value in float_order.SETTINGS.items():
+        for key, value in plan_changes.SETTINGS.items():
             self._spark.conf.set(key, value)
         # Spark optimizes the plan again, and now it has constants of subqueries, such as a text to convert to a time.
         for what in spark_internals.values_of_run(self._spark, spark_internals.optimized_plan(frame)):
             fault = fault_of_run(what)
             raise self.refusal(fault.word, f"{fault.message}: {fault.fix}")
         try:
-            return float_order.in_order(self._spark, frame, hides_overflow=self._hides_overflow)
+            return plan_changes.in_order(self._spark, frame, hides_overflow=self._hides_overflow)
         except InvalidQuery as e:
             raise self.refusal("listagg", str(e)) from e
 
     def rows_with_records(self) -> DataFrame:
         return row_wise.with_records(self._spark, self.rows())
-
-    def refusal(self, word: str, message: str) -> InvalidQuery:
-        return query.refusal(self._request.transform.queries, word, message)
 
     def _inexact(self, frame: DataFrame) -> Iterator[str]:
         """Yield the columns whose sums do not add up. Spark's plans do not tell try_sum from sum."""

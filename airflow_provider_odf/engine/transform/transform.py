@@ -13,12 +13,11 @@ from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine import slices
 from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.transform import difference, increments, keyed, row_wise, taken_back
-from airflow_provider_odf.engine.transform.bound import Bound
+from airflow_provider_odf.engine.transform import difference, keyed, row_wise
+from airflow_provider_odf.engine.transform.analysis import Linear
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
-from airflow_provider_odf.engine.transform.layout import Result, result
-from airflow_provider_odf.engine.transform.linear import Linear
-from airflow_provider_odf.engine.transform.query import Analysis, Query, reads_operations
+from airflow_provider_odf.engine.transform.query import Analysis, Query
+from airflow_provider_odf.engine.transform.result import Bound, Result, result
 from airflow_provider_odf.engine.transform.spark_query import SparkQuery
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.instant import Instant
@@ -118,7 +117,7 @@ class _Transform:
 
     def _records(self, analyzed: Analysis, columns: Result) -> _Records | None:
         """Return the new records of the derivative, None if the query reads nothing that is new."""
-        is_raw = reads_operations(self._inputs, analyzed.used) or columns.operation is not None
+        is_raw = self._query.reads_operations(analyzed.used) or columns.operation is not None
         if columns.operation is not None and not analyzed.is_row_wise:
             raise self._query.refusal(
                 self._request.vocab.operation_type_column,
@@ -144,11 +143,19 @@ class _Transform:
             return records
         if parts is None:
             return self._whole(analyzed, columns, is_raw=is_raw)
-        found = [keyed.touched(self._spark, part, self._inputs) for part in parts]
-        rows = keyed.evaluate(self._rows, self._inputs, found, columns.select)
-        own = self._own(columns)
-        present = own.counted(keyed.present(own.records(), found))
-        return _Records(difference.difference(present, rows, columns, analyzed.identity), difference.ORDER)
+        return self._keyed(analyzed, [keyed.Touched.by(self._spark, part, self._inputs) for part in parts], columns)
+
+    def _keyed(self, analyzed: Analysis, parts: Sequence[keyed.Touched], columns: Result) -> _Records:
+        """Return the difference of the touched parts of the result."""
+
+        def rows(part: keyed.Touched) -> DataFrame:
+            keyed.view(part, self._inputs)
+            return columns.select(self._rows())
+
+        new, own = keyed.in_parts(rows, parts), self._own(columns)
+        records = own.records()
+        present = own.counted(keyed.in_parts(lambda part: records, parts))
+        return _Records(difference.difference(present, new, columns, analyzed.identity), difference.ORDER)
 
     def _are_records_enough(self, analyzed: Analysis, *, is_raw: bool) -> bool:
         """Whether new records alone determine those of a row-wise query.
@@ -201,16 +208,16 @@ class _Transform:
         is_sum = linear.totals is None or all(i.only_grows for i in self._inputs)
         if not is_sum or not self._are_records_enough(analyzed, is_raw=False):
             return None
-        self._fit(increments.slices(self._inputs, self._request.history if linear.totals else ()))
+        self._fit(keyed.slices(self._inputs, self._request.history if linear.totals else ()))
 
         def rows() -> DataFrame:
             return columns.select(self._rows())
 
-        new = increments.added(rows, self._inputs)
+        new = keyed.added(rows, self._inputs)
         if linear.totals is not None:
-            changes = increments.totals(self._spark, new, self._own(columns), linear.totals, columns)
+            changes = keyed.totals(self._spark, new, self._own(columns), linear.totals, columns)
         else:
-            taken = increments.removed(rows, self._inputs)
+            taken = keyed.removed(rows, self._inputs)
             old = difference.once(taken if taken is not None else new.limit(0), columns)
             changes = difference.difference(old, new, columns, analyzed.identity)
         return _Records(changes, difference.ORDER, are_compared=linear.totals is not None)
@@ -262,7 +269,7 @@ class _Transform:
 
         :raises InvalidQuery: it does not have one; the message has the row.
         """
-        row = taken_back.missing_row(self._own(columns), HistorySlice(new.path, new.offset_interval))
+        row = difference.missing_row(self._own(columns), HistorySlice(new.path, new.offset_interval))
         if row is None:
             return
         Path(new.path).unlink(missing_ok=True)

@@ -1,21 +1,22 @@
-"""The columns of a derivative: its system columns, its event time, and what the query selects."""
+"""The columns of a derivative, from those of its query's result, and the bound on the number of result rows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf import column_rules
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.column_layout import find, operation_code, value_sql, with_spelling
 from airflow_provider_odf.engine.schema import evolve, quoted, slice_schema, top_type, type_name
-from airflow_provider_odf.engine.sql import ddl
-from airflow_provider_odf.engine.transform.collations import is_collated
+from airflow_provider_odf.engine.sql import ddl, text
+from airflow_provider_odf.engine.transform.inputs import Input
+from airflow_provider_odf.engine.transform.plan_tree import is_collated
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import DatasetVocabulary, TransformRequest
 from airflow_provider_odf.records import schema as schemas
@@ -103,3 +104,42 @@ def _check(fields: Sequence[T.StructField], vocab: DatasetVocabulary) -> None:
     types = {f.name: f.dataType.simpleString().upper() for f in fields}
     if problem := next(column_rules.check(types, vocab, None, "the result"), None):
         raise InvalidQuery(f"{problem.message}: {problem.fix}")
+
+
+MOST_ROWS = 10_000_000
+"""Number of rows of a result, in one task of Spark, that is never too large."""
+
+MOST_ROWS_PER_RECORD = 100
+"""Number of result rows for each input record above which a larger result is an error: most likely a join lacks a
+condition, and the result would fill the disk."""
+
+SETTING = "spark.odf.maxResultRows"
+
+_POSITION_BITS = 33
+"""Bits of ``monotonically_increasing_id`` that number the rows of a task."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Maximum number of result rows in one task, for a number of input records."""
+
+    rows: int
+    records: int
+
+    @classmethod
+    def of(cls, spark: SparkSession, inputs: Iterable[Input]) -> Bound:
+        records = sum(s.offset_interval.count for i in inputs for s in i.history.slices)
+        default = max(MOST_ROWS, MOST_ROWS_PER_RECORD * records)
+        return cls(int(spark.conf.get(SETTING, None) or default), records)
+
+    @property
+    def message(self) -> str:
+        return (
+            f"the result has more than {self.rows:,} rows of {self.records:,} input records: does a join lack a "
+            f"condition? To allow more, set {SETTING} (ODF_MAX_RESULT_ROWS for a local Spark)"
+        )
+
+    def checked(self, frame: DataFrame) -> DataFrame:
+        """Return the rows of a frame, with an error instead of far too many."""
+        position = f"(monotonically_increasing_id() & {2**_POSITION_BITS - 1})"
+        return frame.where(f"CASE WHEN {position} < {self.rows} THEN TRUE ELSE raise_error({text(self.message)}) END")

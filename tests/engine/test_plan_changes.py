@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_provider_odf.engine.transform import float_order
+from airflow_provider_odf.engine.transform import plan_changes
 from airflow_provider_odf.protocol import MergeStrategy
 from airflow_provider_odf.records import files
 from tests.engine.conftest import Polled, Row
@@ -99,10 +99,10 @@ def bits(value: Any) -> Any:
 
 def rows(spark: SparkSession, folder: Path, query: str, settings: dict[str, str]) -> list[tuple[Any, ...]]:
     session = spark.newSession()
-    for key, value in (settings | float_order.SETTINGS).items():
+    for key, value in (settings | plan_changes.SETTINGS).items():
         session.conf.set(key, value)
     session.read.parquet(str(folder)).createOrReplaceTempView("t")
-    frame = float_order.in_order(session, session.sql(query), hides_overflow="try_" in query)
+    frame = plan_changes.in_order(session, session.sql(query), hides_overflow="try_" in query)
     return sorted((tuple(map(bits, row)) for row in frame.collect()), key=repr)
 
 
