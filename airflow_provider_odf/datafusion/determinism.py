@@ -60,11 +60,12 @@ class _Rows:
         return is_whole or any(key <= columns for key in self.unique)
 
 
-def faults(plan: Any, keys: Keys) -> Iterator[_Fault]:
+def _faults(plan: Any, keys: Keys) -> Iterator[_Fault]:
     """Yield the orders with ties of a logical plan, which must not be optimized. ``keys`` are those of its tables."""
     nodes = list(_nodes(plan))
     for node in nodes:
-        yield from _FAULTS.get(_kind(node), _none)(node, keys)
+        if (rule := _FAULTS.get(_kind(node))) is not None:
+            yield from rule(node, keys)
     # Subqueries in expressions are in the text of the plan only.
     if len(_NEEDS_ORDER.findall(plan.display_indent())) > sum(len(_NEEDS_ORDER.findall(n.display())) for n in nodes):
         yield _Fault(
@@ -85,10 +86,6 @@ def _kind(plan: Any) -> str:
 
 
 # --- orders -------------------------------------------------------------------------------------------------------
-
-
-def _none(_plan: Any, _keys: Keys) -> Iterator[_Fault]:
-    yield from ()
 
 
 def _limit(plan: Any, keys: Keys) -> Iterator[_Fault]:
@@ -128,11 +125,8 @@ def _aggregates(plan: Any, keys: Keys) -> Iterator[_Fault]:
         order = _order_by(item.canonical_name()) | groups
         values = {value.canonical_name() for value in node.aggregation_arguments(item)[:1]}
         if name in _BY_ORDER and not values <= order and not rows.is_ordered_by(order):
-            yield _Fault(
-                (name,),
-                f"{name} depends on the order of the rows, which is not defined",
-                f"order them: {name}(… ORDER BY …)",
-            )
+            message = f"{name} depends on the order of the rows, which is not defined"
+            yield _Fault((name,), message, f"order them: {name}(… ORDER BY …)")
 
 
 def _order_by(text: str) -> frozenset[str]:
@@ -143,11 +137,8 @@ def _order_by(text: str) -> frozenset[str]:
 
 def _distinct(plan: Any, _keys: Keys) -> Iterator[_Fault]:
     if plan.display().startswith("DistinctOn"):
-        yield _Fault(
-            ("DISTINCT",),
-            "DISTINCT ON takes any of several rows",
-            "use row_number() with a unique order, and filter it",
-        )
+        advice = "use row_number() with a unique order, and filter it"
+        yield _Fault(("DISTINCT",), "DISTINCT ON takes any of several rows", advice)
 
 
 def _columns(expressions: Iterable[Any]) -> frozenset[str]:
@@ -212,10 +203,6 @@ def _grouped(node: Any, _below: Sequence[_Rows], shown: Sequence[str], _keys: Ke
         yield frozenset(shown[: len(groups)])
 
 
-def _same(_node: Any, below: Sequence[_Rows], _shown: Sequence[str], _keys: Keys) -> Iterator[frozenset[str]]:
-    yield from below[0].unique
-
-
 def _joined(_node: Any, below: Sequence[_Rows], shown: Sequence[str], _keys: Keys) -> Iterator[frozenset[str]]:
     left, right = below
     if right.columns is not None and not set(right.columns) & set(shown):
@@ -231,7 +218,7 @@ _UNIQUE: Mapping[str, Callable[[Any, Sequence[_Rows], Sequence[str], Keys], Iter
     "SubqueryAlias": _renamed,
     "Projection": _projected,
     "Aggregate": _grouped,
-    "WindowExpr": _same,
+    "WindowExpr": lambda node, below, shown, keys: iter(below[0].unique),
     "Join": _joined,
 }
 """Kind of a node -> sets of columns that are unique in its rows."""
@@ -256,7 +243,7 @@ def check(steps: Sequence[SqlQueryStep], plan: LogicalPlan, keys: Keys) -> None:
                 message = f"{word.text} has another value in each run"
                 advice = "use columns instead, such as the event time"
                 raise QueryProblem.at(step.query, word.start, message, advice, number=number)
-    for fault in faults(plan, keys):
+    for fault in _faults(plan, keys):
         raise _problem(steps, fault)
 
 

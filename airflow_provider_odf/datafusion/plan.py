@@ -24,10 +24,23 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.protocol import SqlQueryStep
 
-_SETTINGS = {
-    # As in the reference implementation: `Price` and `price` are two columns, quoted or not.
-    "datafusion.sql_parser.enable_ident_normalization": "false",
-}
+INPUT = "input"
+
+_ROW_WISE = frozenset(("Projection", "Filter", "SubqueryAlias", "Union", "Unnest"))
+"""Nodes of logical plans that compute each row from a single row."""
+
+_STATEMENTS = ("Explain", "Analyze", "DescribeTable")
+
+MAX_OPERATORS = 1000
+"""Maximum number of operators in an expression, including those of the queries that it reads."""
+
+MAX_RELATIONS = 500
+"""Maximum number of joins, subqueries and common table expressions of all queries. Unions are flat and do not count."""
+
+_OPERATORS = ("AND", "OR", "IS", "LIKE", "ILIKE")
+_SET_OPERATORS = ("UNION", "INTERSECT", "EXCEPT")
+_CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", *_SET_OPERATORS)
+_PUNCTUATION = ("(", ")", ",", ".", ";")
 
 
 def session(*, memory: int | None = None, scratch: str | None = None) -> SessionContext:
@@ -40,7 +53,9 @@ def session(*, memory: int | None = None, scratch: str | None = None) -> Session
         from datafusion import RuntimeEnvBuilder, SessionConfig, SessionContext
     except ImportError as e:
         raise InvalidInput(missing_package()) from e
-    config = SessionConfig(_SETTINGS).with_target_partitions(1).with_information_schema(False)
+    # As in the reference implementation: `Price` and `price` are two columns, quoted or not.
+    settings = {"datafusion.sql_parser.enable_ident_normalization": "false"}
+    config = SessionConfig(settings).with_target_partitions(1).with_information_schema(False)
     runtime = RuntimeEnvBuilder()
     if memory is not None:
         runtime = runtime.with_fair_spill_pool(memory)
@@ -71,26 +86,6 @@ def missing_package(exact: str = "") -> str:
     )
 
 
-MAX_OPERATORS = 1000
-"""Maximum number of operators in an expression, including those of the queries that it reads."""
-
-MAX_RELATIONS = 500
-"""Maximum number of joins, subqueries and common table expressions of all queries. Unions are flat and do not count."""
-
-_OPERATORS = ("AND", "OR", "IS", "LIKE", "ILIKE")
-_SET_OPERATORS = ("UNION", "INTERSECT", "EXCEPT")
-_CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", *_SET_OPERATORS)
-_PUNCTUATION = ("(", ")", ",", ".", ";")
-
-
-@dataclass
-class _Level:
-    """An open parenthesis, or the query itself: its clause, and the operators of the present expression."""
-
-    clause: str = ""
-    operators: int = 0
-
-
 def _check_depth(steps: Sequence[SqlQueryStep]) -> None:
     """Check that queries are not too deep for DataFusion, which inserts each query into those that read it.
 
@@ -116,35 +111,26 @@ def _check_depth(steps: Sequence[SqlQueryStep]) -> None:
 def _measure(query: str) -> Iterator[tuple[Word, int, int]]:
     """Yield each word with the number of operators that its expression has so far, and 1 if it adds a relation, -1 if a
     set operator makes the next SELECT none."""
-    levels = [_Level()]
+    # An open parenthesis, or the query itself: its clause, and the operators of the present expression.
+    clauses, counts = [""], [0]
     is_after_distinct = False
     for word in words(query):
-        level, is_relation = levels[-1], 0
+        is_relation = 0
         if word.is_word("("):
-            levels.append(_Level())
+            clauses, counts = [*clauses, ""], [*counts, 0]
         elif word.is_word(")"):
-            levels = levels[:-1] or [_Level()]
+            clauses, counts = clauses[:-1] or [""], counts[:-1] or [0]
         elif is_after_distinct and word.is_word("FROM"):  # IS DISTINCT FROM
-            level.operators += 1
+            counts[-1] += 1
         elif word.is_word(*_CLAUSES):
-            level.clause, level.operators = word.text.upper(), 0
-            is_relation = (level.clause == "SELECT") - (level.clause in _SET_OPERATORS)
-        elif word.is_word(","):
-            level.operators, is_relation = 0, int(level.clause == "FROM")
-        elif word.is_word("JOIN"):
-            level.operators, is_relation = 0, 1
+            clauses[-1], counts[-1] = word.text.upper(), 0
+            is_relation = (clauses[-1] == "SELECT") - (clauses[-1] in _SET_OPERATORS)
+        elif word.is_word(",", "JOIN"):
+            counts[-1], is_relation = 0, int(word.text != "," or clauses[-1] == "FROM")
         elif word.is_word(*_OPERATORS) or (word.kind == "sign" and word.text not in _PUNCTUATION):
-            level.operators += 1
-        yield word, sum(level.operators for level in levels), is_relation
+            counts[-1] += 1
+        yield word, sum(counts), is_relation
         is_after_distinct = word.is_word("DISTINCT")
-
-
-INPUT = "input"
-
-_ROW_WISE = frozenset(("Projection", "Filter", "SubqueryAlias", "Union", "Unnest"))
-"""Nodes of logical plans that compute each row from a single row."""
-
-_STATEMENTS = ("Explain", "Analyze", "DescribeTable")
 
 
 @dataclass(frozen=True)
@@ -211,7 +197,7 @@ def _output(frame: DataFrame, steps: Sequence[SqlQueryStep]) -> pa.Schema:
 
 
 def last(context: SessionContext, steps: Sequence[SqlQueryStep]) -> DataFrame:
-    """Return the last query in a session that has the input. The other queries become views in the
+    """Return the last query in a session that has the input. The other queries become views in the session.
 
     :raises QueryProblem: DataFusion rejects a query, or it is not a query.
     """
@@ -268,14 +254,12 @@ def _is_row_wise(frame: DataFrame, inputs: frozenset[str]) -> bool:
     plan = frame.logical_plan().display_indent()
     if determinism.OF_THE_RUN.search(plan):
         return False
-    return all(_is_row_wise_node(line.strip(), inputs) for line in plan.split("\n"))
-
-
-def _is_row_wise_node(line: str, inputs: frozenset[str]) -> bool:
-    kind, _, rest = line.partition(":")
-    if kind == "TableScan":
-        return re.split(r" projection=|,", rest.strip())[0] in inputs
-    return kind in _ROW_WISE
+    for line in plan.split("\n"):
+        kind, _, rest = line.strip().partition(":")
+        is_input = kind == "TableScan" and re.split(r" projection=|,", rest.strip())[0] in inputs
+        if not is_input and kind not in _ROW_WISE:
+            return False
+    return True
 
 
 def _check(output: pa.Schema, query: str, number: int) -> None:

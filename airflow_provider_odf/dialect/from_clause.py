@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ from airflow_provider_odf.dialect import windows
 from airflow_provider_odf.dialect.engine import Translator, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.parsing import Refusal
-from airflow_provider_odf.dialect.spark import Output, Value
+from airflow_provider_odf.dialect.spark import Output, Value, sql
 from airflow_provider_odf.dialect.types import Columns, Scope, Type
 from airflow_provider_odf.dialect.windows import has_passed, microseconds
 from airflow_provider_odf.merge_strategies import CORRECT_FROM, PRESENT
@@ -31,21 +31,7 @@ _MILLISECOND = 1000
 """The unit of event times: the distance by which < differs from <=."""
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    """The bounds of an interval join.
-
-    A row of the left side with the event time ``time`` is decided ``wait`` microseconds later. Rows of the result are
-    complete ``delay`` microseconds after their event times."""
-
-    time: exp.Column
-    type: Type
-    wait: int
-    delay: int
-
-
-@dataclass(frozen=True)
-class _Time:
+class _Time(NamedTuple):
     """An event time plus microseconds."""
 
     column: exp.Column
@@ -54,8 +40,9 @@ class _Time:
     plus: int
 
 
-def _bounds(conditions: Sequence[exp.Expr], left: Scope, name: str, right: Columns) -> _Bounds | None:
-    """Return the bounds of a join with the table ``name``, or None if it is an ordinary join."""
+def _bounds(conditions: Sequence[exp.Expr], left: Scope, name: str, right: Columns) -> tuple[Value, int, int] | None:
+    """Return the bounds of an interval join with the table ``name``, or None if it is an ordinary join: a time of the
+    left side, the microseconds after it at which a row is decided, and those after which its results are complete."""
     lowest: dict[tuple[str, str], int] = {}
     highest: dict[tuple[str, str], int] = {}
     for operator, a, b in (c for part in conditions for c in _comparisons(part)):
@@ -75,7 +62,7 @@ def _bounds(conditions: Sequence[exp.Expr], left: Scope, name: str, right: Colum
         if key in lowest and key in highest:
             before = max(first.type.delay or 0, second.type.delay or 0)
             late = max(highest[key], -lowest[key], 0)
-            return _Bounds(second.column, second.type, before + highest[key], before + late)
+            return Value(second.column.copy(), second.type), before + highest[key], before + late
     return None
 
 
@@ -111,46 +98,29 @@ def _time(node: exp.Expr, left: Scope, name: str, right: Columns) -> _Time | Non
 RECORDS = "odf:records:"
 """Prefix of the views with all records of inputs."""
 _UNTIL = "odf:until"
-_CHANGES_THE_TABLE = "it must be an input of the transform, in temporalTables with its primaryKey"
 
 
-@dataclass(frozen=True)
-class _Versions:
-    """A query for all versions of a temporal table, and the columns of the table."""
+def _temporal_table(queries: Tables, node: exp.Table) -> tuple[TemporalTable, Columns]:
+    """Return the table in ``table FOR SYSTEM_TIME AS OF …``.
 
-    table: TemporalTable
-    columns: Columns
-
-    @property
-    def sql(self) -> exp.Query:
-        offset, op, _, event_time = map(_quote, self.table.vocab.columns)
-        keys = ", ".join(map(_quote, self.table.primary_key))
-        order = ", ".join((event_time, *map(_quote, self.table.order), offset))
-        until = f"lead({event_time}) OVER (PARTITION BY {keys} ORDER BY {order}) AS {_quote(_UNTIL)}"
-        records = exp.select("*", until, dialect=Output).from_(_quote(RECORDS + self.table.name), dialect=Output)
-        numbered = records.where(f"{op} <> {CORRECT_FROM}", dialect=Output)
-        return exp.select("*").from_(numbered.subquery()).where(f"{op} IN {PRESENT}", dialect=Output)
-
-    def valid_at(self, time: Value, alias: str) -> list[exp.Expr]:
-        """Return the conditions that a version, in the table ``alias``, is valid at a time."""
-        begin = exp.column(self.table.vocab.event_time_column, alias, quoted=True)
-        until = exp.column(_UNTIL, alias, quoted=True)
-        is_last = exp.Is(this=until, expression=exp.Null())
-        return [
-            exp.LTE(this=begin, expression=time.sql.copy()),
-            exp.Paren(this=exp.Or(this=is_last, expression=exp.LT(this=time.sql.copy(), expression=until.copy()))),
-        ]
-
-
-def _versions(queries: Tables, node: exp.Table) -> _Versions:
-    """Return the versions of the table in ``table FOR SYSTEM_TIME AS OF …``.
-
-    :raises Refusal: the table has no versions."""
+    :raises Refusal: it has no versions."""
     name, columns = queries.table(node)
     table = (queries.temporal_tables or {}).get(name.lower())
     if table is None:
-        raise Refusal(node, f"{name} has no versions for FOR SYSTEM_TIME AS OF", _CHANGES_THE_TABLE)
-    return _Versions(table, columns)
+        advice = "it must be an input of the transform, in temporalTables with its primaryKey"
+        raise Refusal(node, f"{name} has no versions for FOR SYSTEM_TIME AS OF", advice)
+    return table, columns.delayed(None)
+
+
+def _versions(table: TemporalTable) -> exp.Query:
+    """Return the query for all versions of a temporal table."""
+    offset, op, _, event_time = map(_quote, table.vocab.columns)
+    keys = ", ".join(map(_quote, table.primary_key))
+    order = ", ".join((event_time, *map(_quote, table.order), offset))
+    until = f"lead({event_time}) OVER (PARTITION BY {keys} ORDER BY {order}) AS {_quote(_UNTIL)}"
+    records = exp.select("*", until, dialect=Output).from_(_quote(RECORDS + table.name), dialect=Output)
+    numbered = records.where(f"{op} <> {CORRECT_FROM}", dialect=Output)
+    return exp.select("*").from_(numbered.subquery()).where(f"{op} IN {PRESENT}", dialect=Output)
 
 
 def _as_of(t: Translator, node: exp.Table) -> Value:
@@ -164,7 +134,7 @@ def _as_of(t: Translator, node: exp.Table) -> Value:
     return value
 
 
-def _require_key(node: exp.Expr, on: Sequence[exp.Expr], versions: _Versions, left: Scope, alias: str) -> None:
+def _require_key(node: exp.Expr, on: Sequence[exp.Expr], table: TemporalTable, left: Scope, alias: str) -> None:
     """:raises Refusal: ON does not compare every column of the primary key with the left side."""
     sides = [(c.this, c.expression) for c in on if isinstance(c, exp.EQ)]
     pairs = [pair for a, b in sides for pair in ((a.unnest(), b.unnest()), (b.unnest(), a.unnest()))]
@@ -174,15 +144,11 @@ def _require_key(node: exp.Expr, on: Sequence[exp.Expr], versions: _Versions, le
             return False
         return column.table.lower() == alias.lower() if column.table else left.type_of(column.name) is None
 
-    for key in versions.table.primary_key:
+    for key in table.primary_key:
         others = [o for column, o in pairs if is_of_table(column) and column.name.lower() == key.lower()]
         if not any(not any(map(is_of_table, other.find_all(exp.Column))) for other in others):
-            name = versions.table.name
-            raise Refusal(node, f"ON must compare {key}, of the primary key of {name}, with the left side by =")
-
-
-def _quote(name: str) -> str:
-    return exp.to_identifier(name, quoted=True).sql("spark")
+            message = f"ON must compare {key}, of the primary key of {table.name}, with the left side by ="
+            raise Refusal(node, message)
 
 
 _JOIN_KINDS = {"", "INNER", "OUTER", "CROSS"}
@@ -272,28 +238,27 @@ def _interval_join(node: exp.Join, left: From, right: Relation, both: Scope, con
         return replace(left, scope=both.delayed(None))
     if (node.side or "").upper() in ("RIGHT", "FULL"):
         raise Refusal(node, f"{node.side} JOIN on intervals of event time is not supported", "use LEFT JOIN")
-    wait = has_passed(Value(bounds.time.copy(), bounds.type), bounds.wait)
-    return replace(left, scope=both.delayed(bounds.delay), waits=(*left.waits, wait))
+    time, wait, delay = bounds
+    return replace(left, scope=both.delayed(delay), waits=(*left.waits, has_passed(time, wait)))
 
 
 def _temporal_join(queries: Tables, node: exp.Join, left: From, side: str) -> tuple[exp.Join, From]:
     if side not in ("", "LEFT") or (node.kind or "").upper() not in ("", "INNER", "OUTER"):
         kinds = " ".join(part for part in (side, node.kind, "JOIN") if part)
         raise Refusal(node, f"{kinds} with FOR SYSTEM_TIME AS OF is not supported", "use JOIN or LEFT JOIN")
-    table = node.this
-    refuse_others(table, {"this", "alias", "version"})
-    versioned = _versions(queries, table)
-    alias = alias_of(table) or table.name
-    right = Relation(exp.Subquery(this=versioned.sql, alias=table_alias(alias)), alias, versioned.columns.delayed(None))
+    refuse_others(node.this, {"this", "alias", "version"})
+    table, columns = _temporal_table(queries, node.this)
+    alias = alias_of(node.this) or node.this.name
+    right = Relation(exp.Subquery(this=_versions(table), alias=table_alias(alias)), alias, columns)
     both = _with(left.scope, node, right)
-    time = _as_of(queries.translator(left.scope), table)
+    time = _as_of(queries.translator(left.scope), node.this)
     on = _parts(node.args.get("on"))
-    _require_key(node, on, versioned, left.scope, alias)
-    conditions = [condition(queries.translator(both), part) for part in on]
-    conditions += versioned.valid_at(time, alias)
+    _require_key(node, on, table, left.scope, alias)
+    begin, until = (exp.column(name, alias, quoted=True) for name in (table.vocab.event_time_column, _UNTIL))
+    is_valid = (sql("a <= b", begin, time.sql), sql("(a IS NULL OR b < a)", until, time.sql))
+    conditions = [*(condition(queries.translator(both), part) for part in on), *is_valid]
     join = exp.Join(this=right.sql, side=side or None, on=exp.and_(*conditions, copy=False, wrap=True))
-    wait = has_passed(time, time.type.delay or 0)
-    return join, From(both, (*left.waits, wait), hides=True)
+    return join, From(both, (*left.waits, has_passed(time, time.type.delay or 0)), hides=True)
 
 
 def _with(scope: Scope, node: exp.Join, right: Relation) -> Scope:
@@ -324,3 +289,7 @@ def table_alias(name: str) -> exp.TableAlias | None:
 
 def quoted(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
+
+
+def _quote(name: str) -> str:
+    return quoted(name).sql("spark")

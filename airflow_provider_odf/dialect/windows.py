@@ -8,7 +8,6 @@ and functions such as TUMBLE_START; the result has the groups of closed windows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 WATERMARK = "odf_watermark"
 """Parameter with the earliest watermark of the inputs; null decides nothing."""
 
-_MICROSECONDS = {"week": 604_800_000_000, "day": 86_400_000_000, "hour": 3_600_000_000, "minute": 60_000_000}
-_MICROSECONDS["second"] = 1_000_000
+_SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 
 
 def has_passed(time: Value, delay: int = 0) -> exp.Expr:
@@ -53,7 +51,7 @@ def microseconds(node: exp.Expr) -> int:
     parts = dict(zip(INTERVAL_UNITS, interval_parts(node), strict=True))
     if parts.pop("year") or parts.pop("month"):
         raise Refusal(node, "months and years have no fixed length", "write the interval in days")
-    return sum(count * _MICROSECONDS[unit] for unit, count in parts.items())
+    return 1_000_000 * sum(count * _SECONDS[unit] for unit, count in parts.items())
 
 
 EMIT_ON_CLOSE = "emit_on_window_close"
@@ -182,17 +180,13 @@ def _part(name: str) -> FunctionRule:
     def rule(c: Call) -> Value:
         whole = window(c).sql
         part = sql(_PARTS[name], _bound_of(whole, "start"), _bound_of(whole, "end"))
-        return Value(part, replace(timestamp(3), delay=_delay(c.arguments[0])))
+        return Value(part, replace(timestamp(3), delay=c.arguments[0].type.delay or 0))
 
     return rule
 
 
 def _bound_of(window: exp.Expr, name: str) -> exp.Expr:
     return exp.Dot(this=window.copy(), expression=exp.to_identifier(name, quoted=True))
-
-
-def _delay(time: Value) -> int:
-    return time.type.delay or 0
 
 
 SCALARS: dict[str, FunctionRule] = {
@@ -207,14 +201,17 @@ def of_groups(node: exp.Select) -> exp.Expr | None:
     :raises Refusal: there are several, or a function in SELECT or HAVING is of another window."""
     group = node.args.get("group")
     items = group.expressions if group is not None else []
-    found = [item for item in items if _function_name(item) in _WINDOWS]
-    if len(found) > 1:
-        raise Refusal(found[1], "GROUP BY can have only one window")
-    for part in _window_parts(node):
-        kind = _function_name(part).rpartition("_")[0]
-        if not found or kind != _function_name(found[0]) or part.expressions != found[0].expressions:
+    windows = [item for item in items if _function_name(item) in _WINDOWS]
+    if len(windows) > 1:
+        raise Refusal(windows[1], "GROUP BY can have only one window")
+    having = [node.args["having"]] if node.args.get("having") else []
+    for part in (part for tree in (*node.expressions, *having) for part in tree.find_all(exp.Anonymous)):
+        kind, _, end = _function_name(part).rpartition("_")
+        if kind not in _WINDOWS or end not in _PARTS:
+            continue
+        if not windows or kind != _function_name(windows[0]) or part.expressions != windows[0].expressions:
             raise Refusal(part, f"{part.name} needs {kind.upper()} with the same arguments in GROUP BY")
-    return found[0] if found else None
+    return windows[0] if windows else None
 
 
 def column_type(node: exp.Expr, type_: Type) -> Type:
@@ -225,22 +222,14 @@ def column_type(node: exp.Expr, type_: Type) -> Type:
 
 def without_event_times(node: exp.Select, columns: Columns) -> Columns:
     """Return the columns of a SELECT with GROUP BY or DISTINCT, in which only the ends of windows are event times."""
-    ends = {item.alias_or_name for item in node.expressions if _is_end(item.unalias())}
+
+    def is_end(item: exp.Expr) -> bool:
+        is_time = isinstance(item, exp.Column) and item.name.lower() == TIME
+        return is_time or _function_name(item).endswith("_rowtime")
+
+    ends = {item.alias_or_name for item in node.expressions if is_end(item.unalias())}
     others = dict(columns.delayed(None).items)
     return replace(columns, items=tuple((n, t if n in ends else others[n]) for n, t in columns.items))
-
-
-def _is_end(node: exp.Expr) -> bool:
-    return _function_name(node).endswith("_rowtime") or (
-        isinstance(node, exp.Column) and node.name.lower() == "window_time"
-    )
-
-
-def _window_parts(node: exp.Select) -> Iterator[exp.Expr]:
-    parts = {f"{kind}_{part}" for kind in _WINDOWS for part in _PARTS}
-    having = node.args.get("having")
-    for tree in (*node.expressions, *([having] if having else [])):
-        yield from (call for call in tree.find_all(exp.Anonymous) if _function_name(call) in parts)
 
 
 def _function_name(node: exp.Expr) -> str:
@@ -261,5 +250,5 @@ def closed(t: Translator, node: exp.Expr, select: exp.Select, columns: Columns) 
     return exp.Select(
         expressions=[exp.column(name, quoted=True) for name, _ in columns.items],
         from_=exp.From(this=exp.Subquery(this=select)),
-        where=exp.Where(this=has_passed(end, _delay(time))),
+        where=exp.Where(this=has_passed(end, time.type.delay or 0)),
     )

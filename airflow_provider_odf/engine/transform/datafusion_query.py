@@ -88,7 +88,15 @@ class DataFusionQuery(Query):
 
     def _rows(self, *, by_value: bool) -> DataFrame:
         frames = {i.alias: self._in_order(i, by_value=by_value) for i in self._inputs}
-        return datafusion.transform(self._spark, frames, self._request.transform, self._keys, small=self._is_small)
+        return datafusion.transform(
+            self._spark,
+            frames,
+            self._request.transform,
+            self._keys,
+            small=self._is_small,
+            most_rows=self._bound.rows,
+            too_many=self._bound.message,
+        )
 
     def _in_order(self, of: Input, *, by_value: bool) -> DataFrame:
         """Return the rows of a view in the order of their offsets or, before these, of their values.

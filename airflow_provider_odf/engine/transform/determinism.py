@@ -68,9 +68,16 @@ _COMPARISONS = (
 _BRANCHES = ("LambdaFunction", "NamedLambdaVariable", "If", "CaseWhen", "And", "Or", "Not", "IsNull", "IsNotNull")
 """Classes of expressions in a function that compares two values."""
 
+_CHOOSES = ("Aggregate", "Distinct", "Window", "GlobalLimit", "Offset", "Intersect", "Except", "Deduplicate")
+"""Kinds of plan nodes that choose among equal rows."""
+
 _HASHES = ("Md5", "Sha1", "Sha2")
 _WITHOUT_TIES = ("Rank", "DenseRank", "PercentRank", "CumeDist")
-_FROM_PEERS = ("First", "Last", "NthValue")
+_WINDOW_NAMES = {
+    "RowNumber": "row_number", "First": "first_value", "Last": "last_value", "NthValue": "nth_value", "Lag": "lag",
+    "Lead": "lead", "NTile": "ntile",
+}  # fmt: skip
+"""Window functions whose value depends on the order of ties -> name in SQL."""
 
 
 def faults(root: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
@@ -82,7 +89,8 @@ def faults(root: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
             yield from _random(part)
     yield from _collations(root)
     for node in root.all_nodes():
-        yield from _aggregates(node, relations)
+        if node.kind == "Aggregate":
+            yield from _aggregates(node, relations)
         if node.kind == "Window":
             yield from _windows(node, relations[node.children[0]])
         if node.kind in ("GlobalLimit", "Offset"):
@@ -170,8 +178,6 @@ _RANDOM_VECTOR = Fault(
 
 
 def _aggregates(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
-    if node.kind != "Aggregate":
-        return
     groups = _columns(node.expressions("groupingExpressions"))
     for item in node.expressions("aggregateExpressions"):
         yield from _unordered(item, is_sorted=False)
@@ -184,7 +190,7 @@ def _with_ties(expression: Expression, groups: frozenset[int], below: Relation) 
         name = _OWN_ORDER.get(class_name(part))
         if name is None or not (by := _own_order(part)):
             continue
-        order = _columns(_members(by))
+        order = _columns(by)
         if references(part["below"][0]) <= order or below.is_ordered_by(groups | order):
             continue
         name = "min_by" if part.get("reverse") else name
@@ -193,24 +199,19 @@ def _with_ties(expression: Expression, groups: frozenset[int], below: Relation) 
 
 
 def _own_order(aggregate: Expression) -> list[Expression]:
-    """Return the expressions by which an aggregate orders its values, none if it has no order."""
+    """Return the expressions by which an aggregate orders its values, in place of a struct its fields; none if it has
+    no order."""
+    by = [aggregate["below"][1]]
     if class_name(aggregate) == "ListAgg":
-        return [part["below"][0] for part in parts(aggregate) if class_name(part) == "SortOrder"]
-    return [aggregate["below"][1]]
-
-
-def _members(expressions: Collection[Expression]) -> list[Expression]:
-    """Return the expressions, and in place of a struct its fields."""
-    return [
-        member
-        for item in expressions
-        for member in (item["below"][1::2] if class_name(item) == "CreateNamedStruct" else [item])
-    ]
+        by = [part["below"][0] for part in parts(aggregate) if class_name(part) == "SortOrder"]
+    return [m for item in by for m in (item["below"][1::2] if class_name(item) == "CreateNamedStruct" else [item])]
 
 
 def _unordered(expression: Expression, *, is_sorted: bool) -> Iterator[Fault]:
     kind = class_name(expression)
-    if (name := _BY_ORDER.get(kind)) and not is_sorted and not _has_order(expression):
+    has_order = bool(expression.get("orderExpressions") or expression.get("reverseOpt"))
+    has_order = has_order or any(class_name(part) == "SortOrder" for part in parts(expression))
+    if (name := _BY_ORDER.get(kind)) and not is_sorted and not has_order:
         fix = "use min_by or max_by" if kind in ("First", "Last", "AnyValue") else f"sort it: sort_array({name}(…))"
         if kind in ("Mode", "ListAgg"):
             fix = f"give {name} an order: WITHIN GROUP (ORDER BY …)"
@@ -240,12 +241,6 @@ def _compares_whole_values(comparator: Expression) -> bool:
     return {"-1", "1"} <= results
 
 
-def _has_order(expression: Expression) -> bool:
-    return any(class_name(part) == "SortOrder" for part in parts(expression)) or bool(
-        expression.get("orderExpressions") or expression.get("reverseOpt")
-    )
-
-
 def _windows(node: Node, below: Relation) -> Iterator[Fault]:
     groups = _columns(node.expressions("partitionSpec"))
     for item in node.expressions("windowExpressions"):
@@ -256,11 +251,7 @@ def _windows(node: Node, below: Relation) -> Iterator[Fault]:
     for item in node.expressions("windowExpressions"):
         for part in parts(item):
             if class_name(part) == "WindowExpression" and (name := _tied(part)):
-                yield Fault(
-                    name,
-                    _TIES.format(name),
-                    "add columns to its ORDER BY until no two rows are equal in it",
-                )
+                yield Fault(name, _TIES.format(name), "add columns to its ORDER BY until no two rows are equal in it")
 
 
 def _tied(window: Expression) -> str:
@@ -274,14 +265,9 @@ def _tied(window: Expression) -> str:
     bounds = [class_name(bound) for bound in frame["below"]] if frame is not None else []
     is_whole = bounds == ["UnboundedPreceding$", "UnboundedFollowing$"]
     by_rows = frame is not None and "RowFrame" in str(frame.get("frameType"))
-    if inner in _BY_ORDER or (by_rows and not is_whole) or inner in ("Lag", "Lead", "NTile", "RowNumber", *_FROM_PEERS):
-        return _sql_name(inner)
+    if inner in _BY_ORDER or inner in _WINDOW_NAMES or (by_rows and not is_whole):
+        return ({**_BY_ORDER, **_WINDOW_NAMES}).get(inner, inner.lower())
     return ""
-
-
-def _sql_name(kind: str) -> str:
-    names = {"RowNumber": "row_number", "First": "first_value", "Last": "last_value", "NthValue": "nth_value"}
-    return names.get(kind) or _BY_ORDER.get(kind) or kind.lower()
 
 
 def _limit(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
@@ -306,29 +292,18 @@ def _columns(expressions: Collection[Expression]) -> frozenset[int]:
     return frozenset(found.id for item in expressions if (found := attribute(item)) is not None)
 
 
-_CHOOSES = ("Aggregate", "Distinct", "Window", "GlobalLimit", "Offset", "Intersect", "Except", "Deduplicate")
-"""Kinds of plan nodes that choose among equal rows."""
-
-_COMPARES = ("Filter", "Join")
-
-
 def _collations(root: Node) -> Iterator[Fault]:
-    """Yield the faults of a query that chooses among rows and has columns with a collation."""
+    """Yield the fault of a query that chooses among rows and has columns with a collation."""
     nodes = [*root.all_nodes()]
-    if not any(node.kind in _CHOOSES for node in nodes):
-        return
-    for node in nodes:
-        if node.kind in _COMPARES:
-            continue
-        if any(_has_collation(part) for part in subplans({**node.fields, "plan": None})):
-            yield Fault(
-                "collate",
-                "under a collation, texts that differ are equal, and which of them the result shows depends on the "
-                "order of the rows",
-                "group, sort and compare by a function of the text without a collation, such as lower(…)",
-            )
-            return
-
-
-def _has_collation(expression: Mapping[str, Any]) -> bool:
-    return class_name(expression) == "Collate" or is_collated(expression.get("dataType", ""))
+    if any(node.kind in _CHOOSES for node in nodes) and any(
+        class_name(part) == "Collate" or is_collated(part.get("dataType", ""))
+        for node in nodes
+        if node.kind not in ("Filter", "Join")  # They only compare.
+        for part in subplans({**node.fields, "plan": None})
+    ):
+        yield Fault(
+            "collate",
+            "under a collation, texts that differ are equal, and which of them the result shows depends on the "
+            "order of the rows",
+            "group, sort and compare by a function of the text without a collation, such as lower(…)",
+        )

@@ -7,7 +7,7 @@ with the column MARK, which names the input.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -68,17 +68,14 @@ class Node:
 
 def tree(plan: Any) -> Node:
     """Return the tree of a plan of the JVM, see ``spark_internals.without_aliases``."""
-    nodes = iter(json.loads(plan.toJSON()))
-    return _node(nodes)
+    return _node(iter(json.loads(plan.toJSON())))
 
 
 def attribute(expression: Expression) -> Attribute | None:
     """Return the column that an expression is or defines: a reference or an alias."""
-    if class_name(expression) == "AttributeReference":
-        return Attribute(expression["exprId"]["id"], expression["name"], expression["dataType"])
-    if class_name(expression) == "Alias":
-        return Attribute(expression["exprId"]["id"], expression["name"], None)
-    return None
+    if class_name(expression) not in ("AttributeReference", "Alias"):
+        return None
+    return Attribute(expression["exprId"]["id"], expression["name"], expression.get("dataType"))
 
 
 def join_kind(join: Mapping[str, Any]) -> str:
@@ -93,11 +90,7 @@ def is_collated(kind: Any) -> bool:
 
 def references(expression: Expression) -> frozenset[int]:
     """Return the ids of the columns that an expression reads."""
-    found: set[int] = set()
-    for part in parts(expression):
-        if class_name(part) == "AttributeReference":
-            found.add(part["exprId"]["id"])
-    return frozenset(found)
+    return frozenset(part["exprId"]["id"] for part in parts(expression) if class_name(part) == "AttributeReference")
 
 
 def parts(expression: Expression) -> Iterator[Expression]:
@@ -206,16 +199,10 @@ def _add_used(node: Node, needed: set[int], used: dict[int, set[str]]) -> None:
         used.setdefault(node.input, set()).update(a.name.lower() for a in node.output if a.id in needed)
         return
     for subquery in node.subqueries:
-        _add_used(subquery.plan, _shown(subquery, needed), used)
+        shown = set() if subquery.kind == "Exists" else {a.id for a in subquery.plan.output}
+        _add_used(subquery.plan, needed if subquery.kind == "LateralSubquery" else shown, used)
     for child, columns in zip(node.children, _NEEDED.get(node.kind, _passed_on)(node, needed), strict=True):
         _add_used(child, columns, used)
-
-
-def _shown(subquery: Subquery, needed: set[int]) -> set[int]:
-    """Return the needed columns of a subquery."""
-    if subquery.kind == "LateralSubquery":
-        return needed
-    return set() if subquery.kind == "Exists" else {a.id for a in subquery.plan.output}
 
 
 def _of_items(field: str) -> Callable[[Node, set[int]], list[set[int]]]:
@@ -224,28 +211,19 @@ def _of_items(field: str) -> Callable[[Node, set[int]], list[set[int]]]:
     def rule(node: Node, needed: set[int]) -> list[set[int]]:
         items = node.expressions(field)
         shown = [item for item in items if (found := attribute(item)) is None or found.id in needed]
-        others = [e for name in ("groupingExpressions",) for e in node.expressions(name)]
-        return [_read(shown) | _read(others)]
+        read = [*shown, *node.expressions("groupingExpressions")]
+        return [{id_ for expression in read for id_ in references(expression)}]
 
     return rule
 
 
 def _passed_on(node: Node, needed: set[int]) -> list[set[int]]:
     """Return the needed columns for nodes that pass their rows on and read some columns of them."""
-    own = {expression for field in node.fields.values() for expression in _ids(field)}
-    return [needed | own for _ in node.children]
+    return [needed | {*_ids([*node.fields.values()])} for _ in node.children]
 
 
-def _ids(value: Any) -> Iterable[int]:
-    if isinstance(value, dict):
-        if value.get("class", "").endswith(".AttributeReference"):
-            yield value["exprId"]["id"]
-        for key, inner in value.items():
-            if key not in ("below", "metadata"):
-                yield from _ids(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _ids(inner)
+def _ids(value: Any) -> Iterator[int]:
+    return (part["exprId"]["id"] for part in subplans(value) if class_name(part) == "AttributeReference")
 
 
 def _by_position(node: Node, needed: set[int]) -> list[set[int]]:
@@ -255,18 +233,13 @@ def _by_position(node: Node, needed: set[int]) -> list[set[int]]:
 
 def _expand(node: Node, needed: set[int]) -> list[set[int]]:
     rows = node.fields["projections"]
-    return [
-        {id_ for row in rows for a, item in zip(node.output, row, strict=True) if a.id in needed for id_ in _ids(item)}
-    ]
+    shown = [item for row in rows for a, item in zip(node.output, row, strict=True) if a.id in needed]
+    return [{*_ids(shown)}]
 
 
 def _recursion(node: Node, needed: set[int]) -> list[set[int]]:
     ids = [id_["id"] for id_ in node.fields["outputAttrIds"]]
     return [{a.id for a, id_ in zip(child.output, ids, strict=True) if id_ in needed} for child in node.children]
-
-
-def _read(expressions: Iterable[Any]) -> set[int]:
-    return {id_ for expression in expressions for id_ in references(expression)}
 
 
 _NEEDED: Mapping[str, Callable[[Node, set[int]], list[set[int]]]] = {
