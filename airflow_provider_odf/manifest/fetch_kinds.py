@@ -21,8 +21,12 @@ from airflow_provider_odf.manifest.findings import Finding, rule, valid
 from airflow_provider_odf.manifest.template import Environment, masked
 from airflow_provider_odf.wording import suggestion
 
-_WEB = ("http", "https", "ftp", "ftps")
-SCHEMES = (*_WEB, "file")
+REMOTE = ("http", "https", "ftp", "ftps")
+"""Schemes of URLs whose data comes over a network."""
+
+SCHEMES = (*REMOTE, "file")
+"""Schemes of URLs that can be fetched."""
+
 _LAST_PORT = 65535
 _TEMPLATE = re.compile(r"\$\{\{.*?\}\}", re.DOTALL)
 _MQTT_WILDCARDS = re.compile(r"/?[^/]*[+#].*", re.DOTALL)
@@ -157,7 +161,7 @@ def _url(url: str) -> Iterator[Finding]:
         yield Finding(("url",), "`url` is empty")
     elif separator and scheme.lower() not in SCHEMES:
         yield Finding(("url",), f"{scheme}:// is not supported", suggestion(scheme, SCHEMES))
-    elif not _has_host(url) and url.partition(":")[0].lower() in _WEB:
+    elif not _has_host(url) and url.partition(":")[0].lower() in REMOTE:
         yield Finding(("url",), "the URL has no host")
     elif (port := re.search(r":(\d+)$", rest.partition("/")[0])) and int(port[1]) > _LAST_PORT:
         yield Finding(("url",), f"port {port[1]} is out of range: the highest is {_LAST_PORT}")

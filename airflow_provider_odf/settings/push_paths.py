@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest.fetch_kinds import REMOTE
 from airflow_provider_odf.source import uris
 
 NONE, ALL = "none", "*"
@@ -37,7 +38,7 @@ def parse(text: str) -> tuple[str, ...] | None:
     prefixes = () if text.lower() == NONE else tuple(part.strip() for part in text.split(",") if part.strip())
     for prefix in prefixes:
         if not _is_prefix(prefix):
-            kinds = ", ".join(uris.REMOTE)
+            kinds = ", ".join(REMOTE)
             raise ValueError(f"{prefix} is neither an absolute path nor a URI ({kinds}); {ALL} allows everything")
     return prefixes
 
@@ -94,7 +95,7 @@ def _authored(text: str) -> tuple[str, ...] | None:
 def _is_prefix(text: str) -> bool:
     parts = urlsplit(text)
     is_file = text.startswith("/") or parts.scheme == "file"
-    return is_file or bool(parts.scheme in uris.REMOTE and parts.hostname and not parts.query)
+    return is_file or bool(parts.scheme in REMOTE and parts.hostname and not parts.query)
 
 
 def _is_in(path: Path, roots: list[Path]) -> bool:

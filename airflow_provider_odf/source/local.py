@@ -70,7 +70,7 @@ def _fetch(address: Address, context: Context) -> SourceFiles:
 def is_local(url: str) -> bool:
     """Return whether a URL is a ``file://`` URL or a path."""
     scheme = urlsplit(url).scheme
-    return scheme == "file" or not ("://" in url or scheme in ("http", "https", "ftp", "ftps"))
+    return scheme == "file" or not ("://" in url or scheme in fetch_kinds.REMOTE)
 
 
 def path_of(url: str, base: Path) -> Path:

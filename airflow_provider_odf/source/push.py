@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.fetch_kinds import REMOTE
 from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.source import local, poll
 from airflow_provider_odf.source.fetching import Context
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.source.uris import REMOTE, LocalFile, local_files, scheme_of, shown
+from airflow_provider_odf.source.uris import LocalFile, local_files, scheme_of, shown
 
 if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant

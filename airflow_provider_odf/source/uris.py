@@ -18,8 +18,6 @@ from airflow_provider_odf.manifest import url as urls
 
 _JDBC = re.compile(r"jdbc:\w*", re.IGNORECASE)
 
-REMOTE = ("http", "https", "ftp", "ftps")
-
 
 @dataclass(frozen=True)
 class LocalFile:

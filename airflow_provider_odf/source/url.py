@@ -1,4 +1,4 @@
-"""FetchStep::Url: one file at a URL or path. `_SCHEMES` has the module for each scheme."""
+"""FetchStep::Url: one file at a URL or path. `SCHEMES` has the module for each scheme."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from airflow_provider_odf import redaction
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.source import local
 from airflow_provider_odf.source.fetching import UNKNOWN, Address, Context, Fetch, Watched
@@ -31,7 +32,7 @@ class _Scheme(Protocol):
         """Return the version of new data, None if nothing is new, or ``UNKNOWN`` if only a poll can tell."""
 
 
-_SCHEMES = {
+SCHEMES = {
     "file": "local",
     **dict.fromkeys(("http", "https"), "http_fetch"),
     **dict.fromkeys(("ftp", "ftps"), "ftp"),
@@ -50,7 +51,8 @@ def prepare(step: FetchStepUrl, context: Context) -> Fetch:
     address = fill(step, context.environment)
     scheme = _scheme(address.url)
     if scheme is None:
-        raise InvalidInput(f"{address.label}: unknown scheme: use http, https, ftp, ftps or file")
+        *others, last = fetch_kinds.SCHEMES
+        raise InvalidInput(f"{address.label}: unknown scheme: use {', '.join(others)} or {last}")
     return scheme.prepare(address, context)
 
 
@@ -64,7 +66,7 @@ async def check(step: FetchStepUrl, watched: Watched) -> str | None:
 
 
 def _scheme(url: str) -> _Scheme | None:
-    name = _SCHEMES.get("file" if local.is_local(url) else urlsplit(url).scheme)
+    name = SCHEMES.get("file" if local.is_local(url) else urlsplit(url).scheme)
     return None if name is None else cast(_Scheme, import_module(f"airflow_provider_odf.source.{name}"))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from airflow_provider_odf.engine.read.read import READERS
 from airflow_provider_odf.manifest.json_schema import manifest_schema
+from airflow_provider_odf.source.fetchers import FETCHERS
 from docs.generate.markdown import NOTICE, code, from_rst, table
 from docs.generate.properties import meaning
 
@@ -54,7 +55,6 @@ _GROUPS = (
     ("Attachments", ("Attachments", "AttachmentEmbedded")),
     ("Schemas and types", ("DataSchema", "DataField", "DataType")),
 )  # fmt: skip
-_NOT_FETCHED = {"FetchStepMqtt", "FetchStepEthereumLogs"}
 _NO_MEMBERS = {"TransformInput", "AttachmentEmbedded"}
 _WITHOUT_SECTION = {"ExtraAttributes": "mapping", "SourceCachingForever": "string: `Forever`"}
 _UNIONS = ("EventTimeSource", "FetchStep", "PrepStep", "ReadStep", "MergeStrategy", "SourceCaching", "DataType",
@@ -94,7 +94,8 @@ def _section(name: str, definition: dict[str, Any]) -> Iterator[str]:
     yield f"### {short(name)}\n"
     if about := definition.get("description"):
         yield from_rst(about) + "\n"
-    if name in _NOT_FETCHED or (name.startswith("ReadStep") and short(name) not in READERS):
+    supported = FETCHERS if name.startswith("FetchStep") else READERS if name.startswith("ReadStep") else None
+    if supported is not None and short(name) not in supported:
         yield "Accepted in manifests, but not supported yet: running the dataset is an error that says so.\n"
     required = definition.get("required", ())
     rows = [

@@ -1,0 +1,33 @@
+"""The tables of fetch steps and of schemes have the same rows as the models and the rules."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest import fetch_kinds, model
+from airflow_provider_odf.source import url
+from airflow_provider_odf.source.fetchers import FETCHERS
+
+
+def test_each_kind_of_the_specification_has_a_row():
+    steps = get_args(get_args(model.FetchStep)[0])
+    assert list(fetch_kinds.FETCH_KINDS) == [step.model_fields["kind"].default for step in steps]
+    assert list(FETCHERS) == ["Url", "FilesGlob", "Container"]
+
+
+def test_each_scheme_that_a_manifest_may_have_is_fetched():
+    assert set(url.SCHEMES) == set(fetch_kinds.SCHEMES)
+
+
+def test_other_kinds_are_refused(poller):
+    step = model.FetchStepMqtt(host="h", port=1883, topics=(model.MqttTopicSubscription(path="a/#"),))
+    with pytest.raises(InvalidInput, match=r"^fetch step Mqtt is not supported: use Url, FilesGlob or Container$"):
+        poller(step)
+
+
+def test_other_schemes_are_refused(poller):
+    with pytest.raises(InvalidInput, match=r"^sftp://h/a: unknown scheme: use http, https, ftp, ftps or file$"):
+        poller.url("sftp://h/a")
