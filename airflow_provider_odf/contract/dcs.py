@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from airflow_provider_odf.contract import references
 from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, Path, Spot, pointer
-from airflow_provider_odf.contract.objects import DataContractObject, FieldObject
+from airflow_provider_odf.contract.objects import FieldObject
 from airflow_provider_odf.contract.problems import invalid, of_validation
 from airflow_provider_odf.contract.references import Library, Offline, Unresolved
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
@@ -23,38 +23,28 @@ _ALIASES = {"primary": "primaryKey"}
 """Names of clauses in versions before 1.0, and their names since."""
 
 
-def read(document: Document, root: DataContractObject, library: Library) -> tuple[DataContract, list[Problem]]:
-    """Return the contract of a valid document, and the problems of its references.
-
-    ``root`` is the document as objects, which have checked it.
-    """
-    reader = _Reader(document, library)
-    spot = Spot(document)
+def read(document: Document, library: Library) -> tuple[DataContract, list[Problem]]:
+    """Return the contract of a valid document, and the problems of its references."""
+    reader, root, value = _Reader(document, library), Spot(document), document.value
     contract = DataContract(
-        specification=f"Data Contract Specification {root.data_contract_specification}",
-        id=root.id,
-        title=root.info.title,
-        version=root.info.version,
-        status=root.info.status or "",
-        models=tuple(reader.model(spot.at("models", name)) for name in root.models or ()),
-        servers=tuple(entries(spot, "servers")),
-        service_levels=tuple(entries(spot, "servicelevels")),
-        quality=tuple(clause(spot.at(key)) for key in ("quality",) if spot.get(key)),
-        clauses=tuple(clause(spot.at(key)) for key in ("schema",) if spot.get(key)),
+        specification=f"Data Contract Specification {value['dataContractSpecification']}",
+        id=str(value["id"]),
+        title=str(value["info"]["title"]),
+        version=str(value["info"]["version"]),
+        status=value["info"].get("status") or "",
+        models=tuple(reader.model(root.at("models", name)) for name in value.get("models") or ()),
+        servers=_entries(root, "servers"),
+        service_levels=_entries(root, "servicelevels"),
+        quality=tuple(root.at(key).clause() for key in ("quality",) if root.get(key)),
+        clauses=tuple(root.at(key).clause() for key in ("schema",) if root.get(key)),
         invalid=tuple(reader.invalid),
     )
     return contract, reader.problems
 
 
-def clause(spot: Spot) -> Clause:
-    """Return the clause that is written at a spot."""
-    return Clause(str(spot.path[-1]), spot.value, pointer(*spot.path), spot.place)
-
-
-def entries(root: Spot, section: str) -> Iterator[Clause]:
-    """Yield the entries of a section of the document, each with the name of its key."""
-    if root.get(section):
-        yield from (clause(spot) for _, spot in root.at(section).entries())
+def _entries(root: Spot, section: str) -> tuple[Clause, ...]:
+    """Return the entries of a section of the document, each with the name of its key."""
+    return tuple(spot.clause() for _, spot in root.at(section).entries()) if root.get(section) else ()
 
 
 @dataclass(frozen=True)
@@ -80,8 +70,8 @@ class _Reader:
             pointer(*spot.path),
             spot.place,
             tuple(self._field(name, field.path, field, _Trail()) for name, field in fields),
-            tuple(clause(inner) for key, inner in spot.entries() if key not in ("fields", "quality")),
-            tuple(clause_of_rule(rule) for rule in (spot.at("quality").items() if spot.get("quality") else ())),
+            tuple(inner.clause() for key, inner in spot.entries() if key not in ("fields", "quality")),
+            tuple(rule.clause("quality") for rule in spot.items("quality")),
         )
 
     def _field(self, name: str, path: Path, at: Spot, trail: _Trail) -> Field:
@@ -177,8 +167,3 @@ class _Reader:
     def _place(self, spot: Spot, trail: _Trail) -> Place:
         """Return the place in the contract where a value is written, or where the reference to it is."""
         return spot.place if spot.document is self._document else trail.place or spot.place
-
-
-def clause_of_rule(spot: Spot) -> Clause:
-    """Return the clause of a quality rule."""
-    return Clause("quality", spot.value, pointer(*spot.path), spot.place)

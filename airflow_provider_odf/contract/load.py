@@ -14,7 +14,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airflow_provider_odf.contract import dcs, odcs
-from airflow_provider_odf.contract.model import Clause, DataContract, Spot, pointer
+from airflow_provider_odf.contract.model import DataContract, Spot
 from airflow_provider_odf.contract.objects import DataContractObject, StandardObject
 from airflow_provider_odf.contract.problems import MOST_REPAIRS, Repair, unknown_keys
 from airflow_provider_odf.contract.references import Library
@@ -102,17 +102,11 @@ def _read_typed(text: str, file: str, document: Document, is_offline: bool, is_a
 
 def _read(document: Document, library: Library) -> tuple[DataContract, tuple[Problem, ...], list[Problem]]:
     """Return the contract of a document, its unknown keys, and the problems of its references."""
-    root: StandardObject | DataContractObject
-    if is_standard(document):
-        root = StandardObject.model_validate(document.value)
-        contract, problems = odcs.read(document, root), list[Problem]()
-    else:
-        root = DataContractObject.model_validate(document.value)
-        contract, problems = dcs.read(document, root, library)
+    root = (StandardObject if is_standard(document) else DataContractObject).model_validate(document.value)
+    contract, problems = (odcs.read(document), []) if is_standard(document) else dcs.read(document, library)
     unknown = dict(unknown_keys(root, document))
-    spots = (Spot(document, path) for path in unknown)
-    clauses = (Clause(str(spot.path[-1]), spot.value, pointer(*spot.path), spot.place) for spot in spots)
-    return replace(contract, unknown=tuple(clauses)), tuple(unknown.values()), problems
+    clauses = tuple(Spot(document, path).clause() for path in unknown)
+    return replace(contract, unknown=clauses), tuple(unknown.values()), problems
 
 
 def is_standard(document: Document) -> bool:

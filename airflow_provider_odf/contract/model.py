@@ -18,6 +18,25 @@ from airflow_provider_odf.manifest.document import Document
 Path: TypeAlias = tuple[str | int, ...]
 
 
+def pointer(*steps: str | int) -> str:
+    """Return the JSON pointer (RFC 6901) of a path.
+
+    >>> pointer("models", "a/b", "fields", 0)
+    '/models/a~1b/fields/0'
+    """
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One statement of a contract: its key and its value. ``path`` is its JSON pointer."""
+
+    name: str
+    value: Any
+    path: str
+    place: Place
+
+
 @dataclass(frozen=True)
 class Spot:
     """A value in a document."""
@@ -44,6 +63,12 @@ class Spot:
         """The place of the value, or of the last part of the path that exists."""
         return self.document.place(self.path)
 
+    def clause(self, name: str = "", value: Any = None) -> Clause:
+        """Return the clause that is written here, by default with the key and the value in the document."""
+        return Clause(
+            name or str(self.path[-1]), self.value if value is None else value, pointer(*self.path), self.place
+        )
+
     def at(self, *steps: str | int) -> Spot:
         """Return the spot of a value inside this one."""
         return Spot(self.document, (*self.path, *steps))
@@ -58,10 +83,12 @@ class Spot:
             if value is not None:
                 yield key, self.at(key)
 
-    def items(self) -> Iterator[Spot]:
-        """Yield the items of this list."""
-        for index in range(len(self.value) if isinstance(self.value, list) else 0):
-            yield self.at(index)
+    def items(self, key: str = "") -> Iterator[Spot]:
+        """Yield the items of this list, or of the list at a key of this mapping; none if there is none."""
+        spot = self.at(key) if key else self
+        value = self.get(key) if key else self.value
+        for index in range(len(value) if isinstance(value, list) else 0):
+            yield spot.at(index)
 
     def follow(self, pointer: str) -> Spot:
         """Return the spot of a JSON pointer (RFC 6901) that starts here.
@@ -106,16 +133,6 @@ TYPES = (
 """Logical types of a field. Version 1.2.0 of the specification added ``time``, ``variant`` and ``json``."""
 
 SENSITIVE_CLASSIFICATIONS = frozenset({"sensitive", "restricted", "confidential", "secret"})
-
-
-@dataclass(frozen=True)
-class Clause:
-    """One statement of a contract: its key and its value. ``path`` is its JSON pointer."""
-
-    name: str
-    value: Any
-    path: str
-    place: Place
 
 
 @dataclass(frozen=True)
@@ -232,12 +249,3 @@ class DataContract:
 def _is_in(path: str, column: str) -> bool:
     """Whether a path is a column or begins with it. A name of a column may contain dots."""
     return path.startswith(column) and path[len(column) : len(column) + 1] in ("", ".", "[", "{")
-
-
-def pointer(*steps: str | int) -> str:
-    """Return the JSON pointer (RFC 6901) of a path.
-
-    >>> pointer("models", "a/b", "fields", 0)
-    '/models/a~1b/fields/0'
-    """
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -19,9 +20,9 @@ from pydantic import (
     StrictBool,
     StrictStr,
     ValidationInfo,
+    create_model,
     field_validator,
 )
-from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.clauses import CHARACTER_TYPES
 from airflow_provider_odf.contract.model import TYPES
@@ -60,113 +61,15 @@ Text: TypeAlias = Annotated[str, BeforeValidator(_text)]
 Scalar: TypeAlias = Annotated[Any, BeforeValidator(_scalar)]
 DataType: TypeAlias = Annotated[str, BeforeValidator(_data_type)]
 
-
-class SpecificationObject(BaseModel):
-    """An object with possible extensions, in ``model_extra``."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", alias_generator=to_camel, protected_namespaces=())
-
-
-class OpenObject(SpecificationObject):
-    """An object whose other keys depend on its kind."""
-
-
-class FieldObject(SpecificationObject):
-    """A field of a model, or a definition that fields refer to."""
-
-    type: DataType | None = None
-    domain: Any = None
-    name: Any = None
-    title: StrictStr | None = None
-    description: StrictStr | None = None
-    enum: tuple[Scalar, ...] | None = None
-    required: StrictBool | None = None
-    primary_key: StrictBool | None = None
-    primary: StrictBool | None = None
-    references: StrictStr | None = None
-    unique: StrictBool | None = None
-    format: StrictStr | None = None
-    precision: Count | None = None
-    scale: Count | None = None
-    min_length: Count | None = None
-    max_length: Count | None = None
-    pattern: StrictStr | None = None
-    minimum: Number | None = None
-    exclusive_minimum: Number | None = None
-    maximum: Number | None = None
-    exclusive_maximum: Number | None = None
-    example: Any = None
-    examples: list[Any] | None = None
-    pii: StrictBool | None = None
-    classification: StrictStr | None = None
-    tags: tuple[Text, ...] | None = None
-    links: dict[str, Any] | None = None
-    ref: StrictStr | None = Field(None, alias="$ref")
-    ref_obj: Any = Field(None, alias="$ref_obj")
-    fields: dict[str, FieldObject] | None = None
-    items: FieldObject | None = None
-    keys: FieldObject | None = None
-    values: FieldObject | None = None
-    quality: tuple[dict[str, Any], ...] | None = None
-    lineage: dict[str, Any] | None = None
-    config: dict[str, Any] | None = None
-
-    @field_validator("enum")
-    @classmethod
-    def _texts_are_quoted(cls, values: tuple[Any, ...] | None, info: ValidationInfo) -> tuple[Any, ...] | None:
-        """Check that texts are quoted: YAML reads ``007`` as 7 and ``True`` as true."""
-        if info.data.get("type") in CHARACTER_TYPES:
-            for value in values or ():
-                if not isinstance(value, str):
-                    raise ValueError(f"{value!r} is not a string: put it in quotes")
-        return values
-
-
-class ModelObject(SpecificationObject):
-    """A table, view or other set of records."""
-
-    type: StrictStr = "table"
-    title: StrictStr | None = None
-    description: StrictStr | None = None
-    fields: dict[str, FieldObject] = {}
-    primary_key: tuple[StrictStr, ...] | None = None
-    additional_fields: StrictBool | None = None
-    quality: tuple[dict[str, Any], ...] | None = None
-    examples: list[Any] | None = None
-    tags: tuple[Text, ...] | None = None
-    config: dict[str, Any] | None = None
-
-
-class InfoObject(SpecificationObject):
-    title: Text
-    version: Text
-    status: StrictStr | None = None
-    description: StrictStr | None = None
-    owner: StrictStr | None = None
-    contact: dict[str, Any] | None = None
-
-
-class DataContractObject(SpecificationObject):
-    """The root of a contract document."""
-
-    data_contract_specification: Text
-    id: Text
-    info: InfoObject
-    servers: dict[str, Any] | None = None
-    terms: dict[str, Any] | None = None
-    models: dict[str, ModelObject] | None = None
-    definitions: dict[str, FieldObject] | None = None
-    servicelevels: dict[str, dict[str, Any]] | None = None
-    quality: dict[str, Any] | None = None
-    schema_: Any = Field(None, alias="schema")
-    examples: list[Any] | None = None
-    tags: tuple[Text, ...] | None = None
-    links: dict[str, Any] | None = None
-
-
 LOGICAL_TYPES = (
     "array", "boolean", "date", "integer", "map", "number", "object", "string", "time", "timestamp", "vector",
 )  # fmt: skip
+
+
+def _logical_type(value: str) -> str:
+    if value not in LOGICAL_TYPES:
+        raise ValueError(f"unknown type {value!r}: use one of {', '.join(LOGICAL_TYPES)}")
+    return value
 
 
 def _bound(value: object) -> object:
@@ -176,149 +79,169 @@ def _bound(value: object) -> object:
     return value
 
 
+LogicalType = Annotated[StrictStr, AfterValidator(_logical_type)]
 Bound = Annotated[Any, BeforeValidator(_bound)]
 
 
-class OptionsObject(SpecificationObject):
-    """The options of a logical type."""
+class SpecificationObject(BaseModel):
+    """An object with possible extensions, in ``model_extra``."""
 
-    min_length: Count | None = None
-    max_length: Count | None = None
-    pattern: StrictStr | None = None
-    format: StrictStr | None = None
-    minimum: Bound | None = None
-    maximum: Bound | None = None
-    exclusive_minimum: Bound | None = None
-    exclusive_maximum: Bound | None = None
-    multiple_of: Number | None = None
-    min_items: Count | None = None
-    max_items: Count | None = None
-    unique_items: StrictBool | None = None
-    min_properties: Count | None = None
-    max_properties: Count | None = None
-    required: tuple[StrictStr, ...] | None = None
-    timezone: StrictBool | None = None
-    default_timezone: StrictStr | None = None
-    dimensions: Count | None = None
-    element_type: StrictStr | None = None
-    distance_metric: StrictStr | None = None
-    embedding_model: StrictStr | None = None
-    embedding_model_version: StrictStr | None = None
-    normalized: StrictBool | None = None
+    model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=())
 
 
-class RelationshipObject(SpecificationObject):
-    """A foreign key. ``from`` is implicit at a property."""
-
-    id: StrictStr | None = None
-    type: StrictStr = "foreignKey"
-    source: StrictStr | tuple[StrictStr, ...] | None = Field(None, alias="from")
-    to: StrictStr | tuple[StrictStr, ...]
-    custom_properties: list[Any] | None = None
+class OpenObject(SpecificationObject):
+    """An object whose other keys depend on its kind."""
 
 
-class ElementObject(SpecificationObject):
-    """An object or a property."""
-
-    id: StrictStr | None = None
-    name: Text | None = None
-    physical_name: Text | None = None
-    physical_type: StrictStr | None = None
-    business_name: StrictStr | None = None
-    description: StrictStr | None = None
-    deprecated: StrictBool | None = None
-    synonyms: list[Any] | None = None
-    authoritative_definitions: list[Any] | None = None
-    tags: tuple[Text, ...] | None = None
-    custom_properties: list[Any] | None = None
-    relationships: tuple[RelationshipObject, ...] | None = None
-    quality: tuple[dict[str, Any], ...] | None = None
-
-
-class MapObject(SpecificationObject):
-    key: PropertyObject | None = None
-    value: PropertyObject | None = None
-
-
-class PropertyObject(ElementObject):
-    """A column, a nested field, or the elements of an array or map, which have no name."""
-
-    primary_key: StrictBool | None = None
-    primary_key_position: int | None = None
-    logical_type: StrictStr | None = None
-    logical_type_options: OptionsObject | None = None
-    required: StrictBool | None = None
-    unique: StrictBool | None = None
-    semantic_type: StrictStr | None = None
-    partitioned: StrictBool | None = None
-    partition_key_position: int | None = None
-    classification: StrictStr | None = None
-    encrypted_name: StrictStr | None = None
-    transform_source_objects: list[Any] | None = None
-    transform_logic: StrictStr | None = None
-    transform_description: StrictStr | None = None
-    examples: list[Any] | None = None
-    enum: list[Any] | None = None
-    critical_data_element: StrictBool | None = None
-    properties: tuple[NamedPropertyObject, ...] | None = None
-    items: PropertyObject | None = None
-    map: MapObject | None = None
-
-    @field_validator("logical_type")
+class _Enumerable(SpecificationObject):
+    @field_validator("enum_", check_fields=False)
     @classmethod
-    def _is_a_logical_type(cls, value: str | None) -> str | None:
-        if value is not None and value not in LOGICAL_TYPES:
-            raise ValueError(f"unknown type {value!r}: use one of {', '.join(LOGICAL_TYPES)}")
-        return value
+    def _texts_are_quoted(cls, values: tuple[Any, ...] | None, info: ValidationInfo) -> tuple[Any, ...] | None:
+        """Check that texts are quoted: YAML reads ``007`` as 7 and ``True`` as true."""
+        if info.data.get("type_") in CHARACTER_TYPES:
+            for value in values or ():
+                if not isinstance(value, str):
+                    raise ValueError(f"{value!r} is not a string: put it in quotes")
+        return values
 
 
-class NamedPropertyObject(PropertyObject):
-    name: Text
+def _object(
+    name: str, *rows: tuple[Any, str], base: type[SpecificationObject] = SpecificationObject
+) -> type[SpecificationObject]:
+    """Return a class of objects. Each row is a type, or the text of one, with the keys of this type.
+
+    ``!`` marks a required key, ``=`` one that may be missing, but not null. All others may be either.
+    """
+    keys: dict[str, Any] = {}
+    for kind, names in rows:
+        nullable = f"{kind} | None" if isinstance(kind, str) else kind | None
+        for marked in names.split():
+            key = marked.rstrip("!=")
+            default = Field(alias=key) if marked.endswith("!") else Field(None, alias=key)
+            keys[f"{key.lstrip('$')}_"] = (nullable if key == marked else kind, default)
+    return create_model(name, __base__=base, __module__=__name__, **keys)
 
 
-class TableObject(ElementObject):
-    """An object of the schema: a table, view or other set of records."""
+_QUALITY = (tuple[dict[str, Any], ...], "quality")
+_TAGS = (tuple[Text, ...], "tags")
+_MAPPING = dict[str, Any]
 
-    name: Text
-    logical_type: StrictStr | None = None
-    data_granularity_description: StrictStr | None = None
-    properties: tuple[NamedPropertyObject, ...] | None = None
-    context: Any = None
+FieldObject = _object(
+    "FieldObject",
+    (DataType, "type"),
+    (Any, "domain name example $ref_obj"),
+    (StrictStr, "title description references format pattern classification $ref"),
+    (StrictBool, "required primaryKey primary unique pii"),
+    (Count, "precision scale minLength maxLength"),
+    (Number, "minimum exclusiveMinimum maximum exclusiveMaximum"),
+    (tuple[Scalar, ...], "enum"),
+    (list[Any], "examples"),
+    ("dict[str, FieldObject]", "fields"),
+    ("FieldObject", "items keys values"),
+    (_MAPPING, "links lineage config"),
+    _TAGS,
+    _QUALITY,
+    base=_Enumerable,
+)
+"""A field of a model, or a definition that fields refer to."""
 
+ModelObject = _object(
+    "ModelObject",
+    (StrictStr, "type= title description"),
+    ("dict[str, FieldObject]", "fields="),
+    (tuple[StrictStr, ...], "primaryKey"),
+    (StrictBool, "additionalFields"),
+    (list[Any], "examples"),
+    (_MAPPING, "config"),
+    _TAGS,
+    _QUALITY,
+)
+"""A table, view or other set of records."""
 
-class ServerObject(OpenObject):
-    server: Text
-    type: StrictStr
+InfoObject = _object(
+    "InfoObject", (Text, "title! version!"), (StrictStr, "status description owner"), (_MAPPING, "contact")
+)
 
+DataContractObject = _object(
+    "DataContractObject",
+    (Text, "dataContractSpecification! id!"),
+    ("InfoObject", "info!"),
+    (_MAPPING, "servers terms quality links"),
+    ("dict[str, ModelObject]", "models"),
+    ("dict[str, FieldObject]", "definitions"),
+    (dict[str, _MAPPING], "servicelevels"),
+    (Any, "schema"),
+    (list[Any], "examples"),
+    _TAGS,
+)
+"""The root of a document of the Data Contract Specification."""
 
-class ServiceLevelObject(OpenObject):
-    property: StrictStr
-    value: Any
+OptionsObject = _object(
+    "OptionsObject",
+    (Count, "minLength maxLength minItems maxItems minProperties maxProperties dimensions"),
+    (StrictStr, "pattern format defaultTimezone elementType distanceMetric embeddingModel embeddingModelVersion"),
+    (Bound, "minimum maximum exclusiveMinimum exclusiveMaximum"),
+    (Number, "multipleOf"),
+    (StrictBool, "uniqueItems timezone normalized"),
+    (tuple[StrictStr, ...], "required"),
+)
+"""The options of a logical type."""
 
+RelationshipObject = _object(
+    "RelationshipObject",
+    (StrictStr, "id type="),
+    (StrictStr | tuple[StrictStr, ...], "from to!"),
+    (list[Any], "customProperties"),
+)
+"""A foreign key. ``from`` is implicit at a property."""
 
-class StandardObject(SpecificationObject):
-    """The root of a contract document."""
+_ELEMENT = (
+    (StrictStr, "id physicalType businessName description"),
+    (Text, "physicalName"),
+    (StrictBool, "deprecated"),
+    (list[Any], "synonyms authoritativeDefinitions customProperties"),
+    ("tuple[RelationshipObject, ...]", "relationships"),
+    ("tuple[NamedPropertyObject, ...]", "properties"),
+    _TAGS,
+    _QUALITY,
+)
+"""Rows of an object and of a property."""
 
-    api_version: StrictStr
-    kind: StrictStr
-    id: Text
-    version: Text
-    name: Text | None = None
-    status: StrictStr | None = None
-    tenant: StrictStr | None = None
-    domain: StrictStr | None = None
-    data_product: StrictStr | None = None
-    description: dict[str, Any] | None = None
-    authoritative_definitions: list[Any] | None = None
-    context: Any = None
-    servers: tuple[ServerObject, ...] | None = None
-    tables: tuple[TableObject, ...] | None = Field(None, alias="schema")
-    tags: tuple[Text, ...] | None = None
-    support: list[Any] | None = None
-    price: dict[str, Any] | None = None
-    team: Any = None
-    roles: list[Any] | None = None
-    sla_default_element: StrictStr | None = None
-    sla_properties: tuple[ServiceLevelObject, ...] | None = None
-    custom_properties: list[Any] | None = None
-    contract_created_ts: Any = None
+_PROPERTY = (
+    *_ELEMENT,
+    (StrictBool, "primaryKey required unique partitioned criticalDataElement"),
+    (int, "primaryKeyPosition partitionKeyPosition"),
+    (LogicalType, "logicalType"),
+    ("OptionsObject", "logicalTypeOptions"),
+    (StrictStr, "semanticType classification encryptedName transformLogic transformDescription"),
+    (list[Any], "transformSourceObjects examples enum"),
+    ("PropertyObject", "items"),
+    ("MapObject", "map"),
+)
+
+PropertyObject = _object("PropertyObject", *_PROPERTY, (Text, "name"))
+"""A column, a nested field, or the elements of an array or map, which have no name."""
+
+NamedPropertyObject = _object("NamedPropertyObject", *_PROPERTY, (Text, "name!"))
+MapObject = _object("MapObject", ("PropertyObject", "key value"))
+TableObject = _object(
+    "TableObject", *_ELEMENT, (Text, "name!"), (StrictStr, "logicalType dataGranularityDescription"), (Any, "context")
+)
+"""An object of the schema: a table, view or other set of records."""
+
+ServerObject = _object("ServerObject", (Text, "server!"), (StrictStr, "type!"), base=OpenObject)
+ServiceLevelObject = _object("ServiceLevelObject", (StrictStr, "property!"), (Any, "value!"), base=OpenObject)
+
+StandardObject = _object(
+    "StandardObject",
+    (StrictStr, "apiVersion! kind! status tenant domain dataProduct slaDefaultElement"),
+    (Text, "id! version! name"),
+    (_MAPPING, "description price"),
+    (list[Any], "authoritativeDefinitions support roles customProperties"),
+    (Any, "context team contractCreatedTs"),
+    ("tuple[ServerObject, ...]", "servers"),
+    ("tuple[TableObject, ...]", "schema"),
+    ("tuple[ServiceLevelObject, ...]", "slaProperties"),
+    _TAGS,
+)
+"""The root of a document of the Open Data Contract Standard."""

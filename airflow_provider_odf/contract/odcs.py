@@ -17,7 +17,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model, Spot, pointer
-from airflow_provider_odf.contract.objects import StandardObject
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.wording import counted
 
@@ -77,26 +76,30 @@ class Tables:
                 "a relationship of a property must refer to exactly one property: move a relationship between several "
                 "properties to the table"
             )
-            yield _foreign_key(spot, self.column_of(targets[0]) if is_one else {"problem": problem})
+            yield spot.clause("references", self.column_of(targets[0]) if is_one else {"problem": problem})
 
     def foreign_keys(self, table: Spot) -> tuple[list[Clause], Mapping[str, tuple[Clause, ...]]]:
         """Return the foreign keys of a table: those of several columns, and those of one by the name of the column, in
         lower case."""
         several: list[Clause] = []
         single: dict[str, tuple[Clause, ...]] = defaultdict(tuple)
-        for spot in table.at("relationships").items() if table.get("relationships") else ():
+        for spot in table.items("relationships"):
             sources, targets = _texts(spot.get("from")), _texts(spot.get("to"))
             columns = [self._source(table, source) for source in sources]
             if not sources or len(sources) != len(targets):
                 counts = f"`from` has {counted(len(sources), 'column')} and `to` has {len(targets)}"
-                several.append(_foreign_key(spot, {"problem": f"{counts}: list the same number of columns in both"}))
+                several.append(
+                    spot.clause("references", {"problem": f"{counts}: list the same number of columns in both"})
+                )
             elif None in columns:
                 unknown = sources[columns.index(None)]
-                several.append(_foreign_key(spot, {"problem": f"{table.get('name')} has no property {unknown}"}))
+                several.append(spot.clause("references", {"problem": f"{table.get('name')} has no property {unknown}"}))
             elif len(columns) == 1:
-                single[str(columns[0]).lower()] += (_foreign_key(spot, self.column_of(targets[0])),)
+                single[str(columns[0]).lower()] += (spot.clause("references", self.column_of(targets[0])),)
             else:
-                several.append(_foreign_key(spot, {"columns": columns, "targets": list(map(self.column_of, targets))}))
+                several.append(
+                    spot.clause("references", {"columns": columns, "targets": list(map(self.column_of, targets))})
+                )
         return several, single
 
     def _find(self, element: str) -> str | None:
@@ -119,10 +122,6 @@ class Tables:
         start = f"{table.get('name')}."
         column = self._find(source if "/" in source or source.startswith(start) else start + source)
         return column.removeprefix(start) if column and column.startswith(start) else None
-
-
-def _foreign_key(spot: Spot, value: Any) -> Clause:
-    return Clause("references", value, pointer(*spot.path), spot.place)
 
 
 def _texts(value: Any) -> list[str]:
@@ -169,36 +168,26 @@ _SERVICE_LEVELS: Mapping[str, tuple[str, str, str]] = {
 """ODCS service level property -> its Data Contract Specification name, and the names of its value and element there."""
 
 
-def read(document: Document, root: StandardObject) -> DataContract:
-    """Return the contract of a valid document. ``root`` is the document as objects, which have checked it."""
-    reader = _Reader(document, root)
-    spot = Spot(document)
+def read(document: Document) -> DataContract:
+    """Return the contract of a valid document."""
+    reader, root, value = _Reader(document), Spot(document), document.value
     return DataContract(
-        specification=f"Open Data Contract Standard {root.api_version}",
-        id=root.id,
-        title=root.name or root.data_product or root.id,
-        version=root.version,
-        status=root.status or "",
-        models=tuple(reader.model(table) for table in reader.list(spot, "schema")),
-        servers=tuple(
-            Clause(str(server.get("server")), server.value, pointer(*server.path), server.place)
-            for server in reader.list(spot, "servers")
-        ),
-        service_levels=tuple(map(reader.service_level, reader.list(spot, "slaProperties"))),
+        specification=f"Open Data Contract Standard {value['apiVersion']}",
+        id=str(value["id"]),
+        title=str(value.get("name") or value.get("dataProduct") or value["id"]),
+        version=str(value["version"]),
+        status=value.get("status") or "",
+        models=tuple(map(reader.model, root.items("schema"))),
+        servers=tuple(server.clause(str(server.get("server"))) for server in root.items("servers")),
+        service_levels=tuple(map(reader.service_level, root.items("slaProperties"))),
     )
 
 
 class _Reader:
-    def __init__(self, document: Document, root: StandardObject) -> None:
+    def __init__(self, document: Document) -> None:
         self._tables = Tables(document)
-        self._default_element = root.sla_default_element
-        self._is_databricks = any(server.type == "databricks" for server in root.servers or ())
-
-    @staticmethod
-    def list(spot: Spot, key: str) -> Iterator[Spot]:
-        """Yield the items of a list in a mapping."""
-        if spot.get(key):
-            yield from spot.at(key).items()
+        self._default_element = document.value.get("slaDefaultElement")
+        self._is_databricks = any(s.get("type") == "databricks" for s in Spot(document).items("servers"))
 
     def model(self, spot: Spot) -> Model:
         name = str(spot.get("name"))
@@ -207,12 +196,12 @@ class _Reader:
             name,
             pointer(*spot.path),
             spot.place,
-            tuple(self._field(_name(column), column, single) for column in self.list(spot, "properties")),
+            tuple(self._field(_name(column), column, single) for column in spot.items("properties")),
             (
-                *(_clause(_TITLES.get(key, key), inner) for key, inner in spot.entries() if key not in _OF_TABLES),
+                *(inner.clause(_TITLES.get(key, key)) for key, inner in spot.entries() if key not in _OF_TABLES),
                 *several,
             ),
-            tuple(map(_rule, self.list(spot, "quality"))),
+            tuple(map(_rule, spot.items("quality"))),
         )
 
     def _field(self, name: str, spot: Spot, keys: Mapping[str, tuple[Clause, ...]] | None = None) -> Field:
@@ -225,8 +214,8 @@ class _Reader:
             spot.place,
             type=self._type(spot),
             clauses=(*clauses, *(keys or {}).get(name.lower(), ())),
-            quality=tuple(map(_rule, self.list(spot, "quality"))),
-            fields=tuple(self._field(_name(inner), inner) for inner in self.list(spot, "properties")),
+            quality=tuple(map(_rule, spot.items("quality"))),
+            fields=tuple(self._field(_name(inner), inner) for inner in spot.items("properties")),
             items=self._field("items", spot.at("items")) if spot.get("items") else None,
             keys=self._field("keys", maps.at("key")) if maps and maps.get("key") else None,
             values=self._field("values", maps.at("value")) if maps and maps.get("value") else None,
@@ -253,18 +242,18 @@ class _Reader:
         if key == "customProperties":
             yield from _custom(spot)
         elif key == "logicalType" or (key == "physicalType" and not field.get("logicalType") and self._type(field)):
-            yield _clause("type", spot, self._type(field))
+            yield spot.clause("type", self._type(field))
         elif key == "logicalTypeOptions":
             for option, inner in spot.entries():
                 yield from _option(option, inner, spot, str(self._type(field)))
         elif key == "enum":
-            yield _clause("enum", spot, [v.get("value") if isinstance(v, dict) else v for v in spot.value])
+            yield spot.clause("enum", [v.get("value") if isinstance(v, dict) else v for v in spot.value])
         elif key == "relationships":
             yield from self._tables.references(spot)
         elif key == "physicalType" and self._is_databricks:
-            yield _clause("databricksType", spot)
+            yield spot.clause("databricksType")
         elif key not in _ANNOTATIONS:
-            yield _clause(_TITLES.get(key, key), spot)
+            yield spot.clause(_TITLES.get(key, key))
 
     def service_level(self, spot: Spot) -> Clause:
         """Return a service level with the keys of the Data Contract Specification beside its own.
@@ -292,32 +281,28 @@ def _name(spot: Spot) -> str:
     return str(spot.get("physicalName") or spot.get("name"))
 
 
-def _clause(name: str, spot: Spot, value: Any = None) -> Clause:
-    return Clause(name, spot.value if value is None else value, pointer(*spot.path), spot.place)
-
-
 def _rule(spot: Spot) -> Clause:
     """Return a quality rule. Its type is ``library`` by default."""
-    return _clause("quality", spot, {"type": "library", **spot.value})
+    return spot.clause("quality", {"type": "library", **spot.value})
 
 
 def _option(name: str, spot: Spot, options: Spot, kind: str) -> Iterator[Clause]:
     """Yield the clause of an option of a logical type."""
     value = spot.value
     if name == "format" and value in _FLOAT_FORMATS and kind == "number":
-        yield _clause("type", spot, _FLOAT_FORMATS[value])
+        yield spot.clause("type", _FLOAT_FORMATS[value])
     elif name == "format" and kind in ("long", "number"):
-        yield _clause("integerFormat" if re.fullmatch("[iu](8|16|32|64|128)", value) else "format", spot)
+        yield spot.clause("integerFormat" if re.fullmatch("[iu](8|16|32|64|128)", value) else "format")
     elif name == "format" and kind != "string":
-        yield _clause("timeFormat", spot)
+        yield spot.clause("timeFormat")
     elif name == "required":
-        yield _clause("requiredFields", spot)
+        yield spot.clause("requiredFields")
     elif isinstance(value, bool) and name.startswith("exclusive"):  # before version 3.1
         limit = options.get(name.removeprefix("exclusive").lower())
         if value and limit is not None:
-            yield _clause(name, spot, limit)
+            yield spot.clause(name, limit)
     else:
-        yield _clause(name, spot)
+        yield spot.clause(name)
 
 
 def _custom(properties: Spot) -> Iterator[Clause]:
@@ -325,9 +310,9 @@ def _custom(properties: Spot) -> Iterator[Clause]:
     for spot in properties.items():
         name, value = spot.get("property"), spot.get("value")
         if name == "pii":
-            yield _clause("pii", spot, str(value).lower() == "true")
+            yield spot.clause("pii", str(value).lower() == "true")
         elif name == "databricksType":
-            yield _clause("databricksType", spot, str(value))
+            yield spot.clause("databricksType", str(value))
 
 
 def _quantity(name: str, value: Mapping[str, Any]) -> str:
