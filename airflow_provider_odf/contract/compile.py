@@ -14,7 +14,7 @@ from typing import Any
 
 from airflow_provider_odf import time_limits
 from airflow_provider_odf.clauses import KINDS, LIMITS, NOT_TESTED, OF_FIELDS, STRUCT_TYPES, TIME_TYPES, Kind
-from airflow_provider_odf.contract import ecma_patterns, quality, service_levels, top_level
+from airflow_provider_odf.contract import ecma_patterns, quality, service_levels
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import Clause, DataContract, Field, Model
 from airflow_provider_odf.engine.contract.formats import FORMATS
@@ -308,7 +308,11 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
     names = set(models)
     checks = [check for m in contract.models if m.name in names for check in _model_checks(m)]
     checks += map(_unknown, contract.unknown)
-    checks += (*top_level.checks(contract, names), *service_levels.checks(contract, names), *_contract_checks(contract))
+    checks += (
+        *quality.of_contract(contract, names),
+        *service_levels.checks(contract, names),
+        *_contract_checks(contract),
+    )
     return Contract(
         id=contract.id,
         model="",

@@ -13,6 +13,17 @@ from airflow_provider_odf.contract.model import Model
 from airflow_provider_odf.contract.thresholds import RuleError
 
 
+def from_yaml(value: object) -> object:
+    """Return the value of a specification, which may be YAML or JSON in a text.
+
+    :raises RuleError: the text is no YAML.
+    """
+    try:
+        return yaml.safe_load(value) if isinstance(value, str) else value
+    except yaml.YAMLError as e:
+        raise RuleError(f"the specification is not YAML: {' '.join(str(e).split())}") from e
+
+
 @dataclass(frozen=True)
 class Rule:
     """A quality rule. ``field`` is the path of its field, None for a rule of the model."""
@@ -26,12 +37,7 @@ class Rule:
 
         :raises RuleError: there is none.
         """
-        value = self.value.get("specification", self.value.get("implementation"))
-        if isinstance(value, str):
-            try:
-                value = yaml.safe_load(value)
-            except yaml.YAMLError as e:
-                raise RuleError(f"the specification is not YAML: {' '.join(str(e).split())}") from e
+        value = from_yaml(self.value.get("specification", self.value.get("implementation")))
         if not isinstance(value, dict):
             raise RuleError("the rule has no specification")
         return value

@@ -167,7 +167,7 @@ as a number."""
 
 
 def of_schema(document: Document, is_standard: bool) -> Iterator[Problem]:
-    """Yield the of_schema of a document with the schema of its version."""
+    """Yield the problems of a document with the schema of its version."""
     from jsonschema.validators import validator_for
 
     schema = _schema(document, is_standard)

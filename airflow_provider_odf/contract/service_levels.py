@@ -15,7 +15,7 @@ from typing import Any
 from airflow_provider_odf.clauses import Number
 from airflow_provider_odf.contract.model import Clause, DataContract, Model
 from airflow_provider_odf.contract.thresholds import RuleError
-from airflow_provider_odf.protocol import SERVICE_LEVEL, Check, Contract
+from airflow_provider_odf.protocol import SERVICE_LEVEL, Check
 
 _NUMBER = r"(\d+(?:[.,]\d+)?)"
 _ISO = re.compile(
@@ -115,7 +115,7 @@ def checks(contract: DataContract, tested: Collection[str]) -> Iterator[Check]:
         kind = SERVICE_LEVEL + clause.name
         check = Check(clause.path, kind, text, line=clause.place.line, arguments=_arguments(value))
         try:
-            yield _COMPILERS.get(clause.name, _promise)(check, _Level(clause, value, contract, tested))
+            yield _compiled(check, _Level(clause, value, contract, tested))
         except RuleError as e:
             yield replace(check, outcome="error", reason=str(e))
 
@@ -129,23 +129,24 @@ def _arguments(value: Mapping[str, Any]) -> dict[str, Any]:
     return {str(key): v for key, v in value.items() if key != "description" and isinstance(v, str | Number | bool)}
 
 
-def _promise(check: Check, level: _Level) -> Check:
-    return replace(check, outcome="informational", reason=PROMISE)
+_FIELDS = {
+    "freshness": ("threshold", "timestampField"),
+    "retention": ("period", "timestampField"),
+    "latency": ("threshold", "sourceTimestampField", "processedTimestampField"),
+}
+"""Service level that data can show -> its duration, and its fields with times. All others are promises."""
 
 
-def _freshness(check: Check, level: _Level) -> Check:
-    return _of_times(check, level, "threshold", "timestampField")
-
-
-def _retention(check: Check, level: _Level) -> Check:
-    """Return a check of severity warning: old rows break a promise, and publishing new ones does not make it worse."""
+def _compiled(check: Check, level: _Level) -> Check:
+    name = level.clause.name
+    if name not in _FIELDS:
+        return replace(check, outcome="informational", reason=NO_HISTORY if name == "frequency" else PROMISE)
+    if name != "retention":
+        return _of_times(check, level, *_FIELDS[name])
     if level.value.get("unlimited"):
         return replace(check, outcome="informational", reason="data is kept forever")
-    return replace(_of_times(check, level, "period", "timestampField"), severity="warning")
-
-
-def _latency(check: Check, level: _Level) -> Check:
-    return _of_times(check, level, "threshold", "sourceTimestampField", "processedTimestampField")
+    # Old rows break a promise, and publishing new ones does not make it worse.
+    return replace(_of_times(check, level, *_FIELDS[name]), severity="warning")
 
 
 def _of_times(check: Check, level: _Level, duration: str, *fields: str) -> Check:
@@ -163,19 +164,6 @@ def _of_times(check: Check, level: _Level, duration: str, *fields: str) -> Check
     columns = paths if len(paths) > 1 else ()
     hides = any(model.is_sensitive(path) for model, path in places)
     return replace(check, model=models.pop(), field=paths[-1], columns=columns, arguments=arguments, is_sensitive=hides)
-
-
-def _frequency(check: Check, level: _Level) -> Check:
-    return replace(check, outcome="informational", reason=NO_HISTORY)
-
-
-_COMPILERS: Mapping[str, Callable[[Check, _Level], Check]] = {
-    "freshness": _freshness,
-    "retention": _retention,
-    "latency": _latency,
-    "frequency": _frequency,
-}
-"""Service level -> its compiler. All others are promises."""
 
 
 FRESHNESS, FREQUENCY = "service_level_freshness", "service_level_frequency"
@@ -245,12 +233,6 @@ class Frequency:
         return self.periods(newest, now) <= 1
 
 
-def freshness(contract: Contract) -> tuple[Freshness, ...]:
-    """Return the promises of freshness of a compiled contract that can be tested on the model of the contract."""
-    promises = filter(None, map(freshness_of, contract.checks))
-    return tuple(promise for promise in promises if promise.field)
-
-
 def freshness_of(check: Check) -> Freshness | None:
     """Return the promise of a check about freshness, or None if it is about another model or has no threshold.
 
@@ -268,21 +250,12 @@ def freshness_of(check: Check) -> Freshness | None:
     return Freshness(check.path, "", str(arguments["threshold"]), duration.months, duration.seconds)
 
 
-def frequency(contract: Contract) -> tuple[Frequency, ...]:
-    """Return the promises of a compiled contract about the time between updates."""
-    return tuple(filter(None, map(frequency_of, contract.checks)))
-
-
 def frequency_of(check: Check) -> Frequency | None:
     """Return the promise of a check about the time between updates, or None if it has no period."""
     if check.kind != FREQUENCY:
         return None
-    interval, cron = (_text(check.arguments, key) for key in ("interval", "cron"))
+    interval, cron = (str(check.arguments.get(key) or "").strip() for key in ("interval", "cron"))
     return Frequency(check.path, interval, cron) if interval or cron else None
-
-
-def _text(arguments: Mapping[str, Any], key: str) -> str:
-    return str(arguments.get(key) or "").strip()
 
 
 def _numbering(interval: str) -> Callable[[datetime], int]:

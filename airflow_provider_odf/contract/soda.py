@@ -69,8 +69,7 @@ def compile_rule(rule: Rule) -> Metric:
 
     :raises RuleError: the rule is not valid.
     """
-    value = rule.specification()
-    return of_check(value, rule)
+    return of_check(rule.specification(), rule)
 
 
 def of_check(value: Mapping[str, Any], rule: Rule) -> Metric:
@@ -129,14 +128,20 @@ def _of_invalid(check: _Soda) -> Metric:
     target = check.value.get("valid_values_reference_data")
     if isinstance(target, dict):
         return _of_reference(check, target)
-    rules = [rule for key, of in _VALID.items() if check.value.get(key) is not None for rule in of(check.value[key])]
-    broken = [rule for key, of in _INVALID.items() if check.value.get(key) is not None for rule in of(check.value[key])]
+    rules, broken = _rules(check.value, "valid_", {**_RULES, **_LIMITS}), _rules(check.value, "invalid_", _RULES)
     if not rules and not broken:
         raise RuleError(
             f"{check.type} does not define valid values: add valid_values, valid_regex or another `valid_` or "
             "`invalid_` key"
         )
     return Metric("invalid_values", {"rules": rules, "forbidden": broken} | _counted(check), check.field)
+
+
+def _rules(
+    value: Mapping[str, Any], prefix: str, makers: Mapping[str, Callable[[Any], list[dict[str, Any]]]]
+) -> list[dict[str, Any]]:
+    given = ((make, value.get(prefix + name)) for name, make in makers.items())
+    return [rule for make, argument in given if argument is not None for rule in make(argument)]
 
 
 def _of_reference(check: _Soda, target: Mapping[str, Any]) -> Metric:
@@ -160,24 +165,22 @@ def _format(value: object) -> list[dict[str, Any]]:
     return [matches(_PATTERNS[name])]
 
 
-_VALID: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
-    "valid_values": lambda value: [values_in(value)],
-    "valid_format": _format,
-    "valid_regex": lambda value: [matches_on_spark(value)],
-    "valid_regex_sql": lambda value: [matches_on_spark(value)],
-    "valid_min": _limit("minimum"),
-    "valid_max": _limit("maximum"),
-    "valid_length": lambda value: [*_limit("min_length")(value), *_limit("max_length")(value)],
-    "valid_min_length": _limit("min_length"),
-    "valid_max_length": _limit("max_length"),
+_RULES: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
+    "values": lambda value: [values_in(value)],
+    "format": _format,
+    "regex": lambda value: [matches_on_spark(value)],
+    "regex_sql": lambda value: [matches_on_spark(value)],
 }
-_INVALID: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
-    "invalid_values": lambda value: [values_in(value)],
-    "invalid_format": _format,
-    "invalid_regex": lambda value: [matches_on_spark(value)],
-    "invalid_regex_sql": lambda value: [matches_on_spark(value)],
+"""Key of a check after ``valid_`` or ``invalid_`` -> rules that its values follow."""
+
+_LIMITS: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
+    "min": _limit("minimum"),
+    "max": _limit("maximum"),
+    "length": lambda value: [*_limit("min_length")(value), *_limit("max_length")(value)],
+    "min_length": _limit("min_length"),
+    "max_length": _limit("max_length"),
 }
-"""Key of a check -> rules that its valid, or its invalid, values follow."""
+"""The same of the keys that only valid values have."""
 
 
 def _of_aggregate(check: _Soda) -> Metric:

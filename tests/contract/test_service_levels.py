@@ -34,13 +34,15 @@ def utc(text: str) -> datetime:
 
 
 def test_the_promises_of_a_dataset():
-    contract = compile_model(parse(CONTRACT, "c.yaml"), "orders")
-    assert service_levels.freshness(contract) == (
-        Freshness("/servicelevels/freshness", "meta.at", "1 month 2 days", 1, Decimal(2 * 86400)),
-    )
-    assert service_levels.frequency(contract) == (Frequency("/servicelevels/frequency", "daily"),)
-    of_another = compile_model(parse(CONTRACT, "c.yaml"), "others")
-    assert service_levels.freshness(of_another) == ()
+    checks = compile_model(parse(CONTRACT, "c.yaml"), "orders").checks
+    assert [promise for check in checks if (promise := service_levels.freshness_of(check))] == [
+        Freshness("/servicelevels/freshness", "meta.at", "1 month 2 days", 1, Decimal(2 * 86400))
+    ]
+    assert [promise for check in checks if (promise := service_levels.frequency_of(check))] == [
+        Frequency("/servicelevels/frequency", "daily")
+    ]
+    of_another = compile_model(parse(CONTRACT, "c.yaml"), "others").checks
+    assert not any(map(service_levels.freshness_of, of_another))
 
 
 def test_service_levels_are_warnings_for_datasets_only():
