@@ -1,7 +1,7 @@
 """Merge strategies of Open Data Fabric, one row each, and the codes of the operation column.
 
 All parts of the package import this module, so that it uses the standard library only. ``manifest/fragments.py`` has
-the fields of a strategy in a manifest, and ``engine/strategies`` computes its records.
+the fields of a strategy in a manifest, and its module in ``engine/strategies`` computes its records.
 """
 
 from __future__ import annotations
@@ -44,18 +44,12 @@ class OperationColumn(Enum):
     REQUIRED = "rows must have it"
 
 
-class Order(Enum):
-    """Sort order of the records of a slice."""
-
-    EVENT_TIME = "event time, then place in the input"
-    KEY = "key, then operation"
-    KEY_AND_CHANGE = "key, then place of the change in the input"
-
-
 @dataclass(frozen=True)
 class Traits:
     """Properties of a merge strategy."""
 
+    module: str
+    """Name of the module with its kernel."""
     has_key: bool = True
     compares_columns: bool = False
     """Whether ``compareColumns`` may limit what counts as a change."""
@@ -68,7 +62,8 @@ class Traits:
     """
     retracts_missing_rows: bool = False
     """Whether each input has all current rows of the source, so that missing rows are retracted."""
-    order: Order = Order.KEY
+    is_by_event_time: bool = False
+    """Whether the records of a slice are sorted by event time, then by place in the input, instead of by key."""
     may_become: tuple[str, ...] = ()
     """Other strategies that can continue the history."""
 
@@ -81,9 +76,15 @@ class Traits:
 _BY_KEY = ("Snapshot", "ChangelogStream", "UpsertStream")
 
 MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
-    "Append": Traits(has_key=False, order=Order.EVENT_TIME),
-    "Ledger": Traits(state=State.KEYS, order=Order.EVENT_TIME, may_become=("Append", *_BY_KEY)),
+    "Append": Traits("airflow_provider_odf.engine.strategies.append", has_key=False, is_by_event_time=True),
+    "Ledger": Traits(
+        "airflow_provider_odf.engine.strategies.ledger",
+        state=State.KEYS,
+        is_by_event_time=True,
+        may_become=("Append", *_BY_KEY),
+    ),
     "Snapshot": Traits(
+        "airflow_provider_odf.engine.strategies.snapshot",
         compares_columns=True,
         state=State.ROWS,
         has_current_rows=True,
@@ -91,10 +92,17 @@ MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
         may_become=_BY_KEY,
     ),
     "ChangelogStream": Traits(
-        operation_column=OperationColumn.REQUIRED, has_current_rows=True, order=Order.KEY_AND_CHANGE, may_become=_BY_KEY
+        "airflow_provider_odf.engine.strategies.changelog_stream",
+        operation_column=OperationColumn.REQUIRED,
+        has_current_rows=True,
+        may_become=_BY_KEY,
     ),
     "UpsertStream": Traits(
-        state=State.ROWS, operation_column=OperationColumn.OPTIONAL, has_current_rows=True, may_become=_BY_KEY
+        "airflow_provider_odf.engine.strategies.upsert_stream",
+        state=State.ROWS,
+        operation_column=OperationColumn.OPTIONAL,
+        has_current_rows=True,
+        may_become=_BY_KEY,
     ),
 })  # fmt: skip
 """Name of a strategy -> its traits, in the order of the strategies' numbers in metadata blocks."""

@@ -1,20 +1,21 @@
-"""Each merge strategy has its row, its model in a manifest, its place in blocks, and its two forms."""
+"""Each merge strategy has its row, its model in a manifest, its place in blocks, and its kernel."""
 
 from __future__ import annotations
 
 from typing import get_args
 
 from airflow_provider_odf.chain.flatbuffer_slots import UNIONS
-from airflow_provider_odf.engine.strategies import STRATEGIES
+from airflow_provider_odf.engine.strategies import kernel_of
 from airflow_provider_odf.manifest import fragments
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, can_follow
 
 
 def test_a_strategy_is_known_everywhere() -> None:
     models = {model.model_fields["kind"].default: model for model in get_args(get_args(fragments.MergeStrategy)[0])}
-    assert set(MERGE_STRATEGIES) == set(models) == set(STRATEGIES)
+    assert set(MERGE_STRATEGIES) == set(models)
     for name, traits in MERGE_STRATEGIES.items():
         assert traits.has_key == ("primary_key" in models[name].model_fields), name
+        assert callable(kernel_of(name)), name
         assert traits.compares_columns == ("compare_columns" in models[name].model_fields), name
 
 

@@ -27,22 +27,13 @@ from airflow_provider_odf.merge_strategies import (
     OPERATION_NAMES,
     OPERATIONS_TEXT,
     OperationColumn,
-    Order,
 )
 from airflow_provider_odf.protocol import MergeRequest, MergeStrategy
 from airflow_provider_odf.read_steps import Types
 from airflow_provider_odf.records.schema import MILLISECONDS, OP
 
 POSITION = "odf:position"
-CHANGE = "odf:change"
-ORDINAL = "odf:ordinal"
-"""Internal columns of the engine.
-
-POSITION is the position of a row in its input, CHANGE the position of its change there. `records.schema` has OP and
-COPY.
-"""
-
-_ORDERS = {Order.EVENT_TIME: (POSITION,), Order.KEY: (OP,), Order.KEY_AND_CHANGE: (CHANGE, OP)}
+"""Internal column of the engine: the position of a row in its input."""
 
 _OPERATIONS = ", ".join(f"'{name}', {code}, '{code}', {code}" for code, name in enumerate(OPERATION_NAMES))
 """Arguments of ``decode``: operation names, and codes as text, with their codes."""
@@ -65,10 +56,6 @@ class Layout:
     @property
     def event_time(self) -> str:
         return self.columns[0]
-
-    def order(self, order: Order) -> tuple[str, ...]:
-        """Return the columns that sort the records of a slice, nulls first."""
-        return (*((self.event_time,) if order is Order.EVENT_TIME else self.keys), *_ORDERS[order])
 
 
 class Columns(Protocol):

@@ -11,19 +11,16 @@ from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine import slices
+from airflow_provider_odf.engine import partitioned_merge, slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.batches import name_of
 from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
 from airflow_provider_odf.engine.columnar.csv_input import CsvInput
 from airflow_provider_odf.engine.columnar.inputs import ColumnInput
-from airflow_provider_odf.engine.columnar.state import State, has_types, open_state, read_keys, unknown_keys
-from airflow_provider_odf.engine.large_merge import LargeMerge
+from airflow_provider_odf.engine.columnar.state import StoredRows, has_types, open_state, read_keys, unknown_keys
 from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
-from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.strategies import STRATEGIES, append
+from airflow_provider_odf.engine.strategies import append, kernel_of
 from airflow_provider_odf.engine.strategies.strategy import Input
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice, StateCache
@@ -40,7 +37,14 @@ SMALL_SETTINGS = {
 }
 
 PARTITION = 64 * 1024 * 1024
-"""Bytes per partition of a large join."""
+"""Bytes of files for each task of a merge in Spark."""
+
+BATCH_ROWS = 65_536
+"""Rows that Spark and a kernel exchange at once."""
+
+NARROW = 256
+"""Bytes of a row in its file up to which Spark need not limit the bytes of a batch. It measures them for every row,
+which takes longer than all else."""
 
 BROADCAST = 64 * 1024 * 1024
 """Maximum size in bytes of an input whose keys are broadcast to the keys of the state."""
@@ -60,11 +64,15 @@ class MergeTarget:
         self._history_size = self.history.size
         self.is_small = self._input_size + self._history_size <= files.SMALL
         self._current_rows: int | None = None
-        self._state: State | None = None
+        self._state: StoredRows | None = None
         """The state that the last input was merged with."""
         self._room = most
         """Maximum number of bytes of the state in memory."""
 
+        self._partitions = (
+            1 if self.is_small else min(max((self._input_size + self._history_size) // PARTITION, 8), 2000)
+        )
+        """Number of tasks of a merge in Spark."""
         for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
             if spark is not None:
                 spark.conf.set(key, value)
@@ -120,7 +128,7 @@ class MergeTarget:
         self, inputs: Sequence[Input], sources: Sequence[MergeInput]
     ) -> Iterator[tuple[NewSlice | None, int]]:
         self._room = self._most - sum(new.table.nbytes for new in inputs)
-        merged = STRATEGIES[self._request.merge.kind].kernel(inputs, self, self.layout)
+        merged = kernel_of(self._request.merge.kind)(inputs, self, self.layout)
         for new, source, records in zip(inputs, sources, merged, strict=True):
             plan = self._plan(source)
             new_slice = write_file((slices.filled(table, plan) for table in records.tables), plan)
@@ -134,7 +142,7 @@ class MergeTarget:
         rows = table.select(names).cast(pa.schema([*zip(names, types, strict=True)]))
         return Input(rows, Instant.parse(source.event_time), name_of(source))
 
-    def rows(self) -> State | None:
+    def rows(self) -> StoredRows | None:
         """Return the current rows, None before the first records.
 
         :raises NeedsSpark: they do not fit in memory, or only Spark converts them.
@@ -160,27 +168,23 @@ class MergeTarget:
             return read_keys(self.history)
         if not self.history.has_only_keys and (state := open_state(self.history, self._most, self._state)):
             return state.all_rows()
-        return states.state(self._spark, self.history, small=self.is_small)
+        return partitioned_merge.state(self._spark, self.history, self._partitions)
 
     def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
-        count = self._count(source) if self._traits.retracts_missing_rows else None
-        new_slice, dropped = LargeMerge(new, self._state_in_spark(new), self.history, count).write(self._plan(source))
+        # Then it is cheaper to read a small input twice than to sort the whole history.
+        only_new_keys = not self._traits.retracts_missing_rows and self._input_size <= min(
+            BROADCAST, self._history_size
+        )
+        new_slice, dropped = partitioned_merge.write(
+            new,
+            self.history,
+            Instant.parse(source.event_time),
+            self._plan(source),
+            self._partitions,
+            only_new_keys=only_new_keys,
+        )
         is_empty = self._traits.retracts_missing_rows and _retracts_all(new_slice) and new.isEmpty()
         return self._append(new_slice, is_empty), dropped
-
-    def _state_in_spark(self, new: DataFrame) -> DataFrame | None:
-        """Return the state; if it has only keys and the input is small, only the keys of the new rows."""
-        state = states.state(self._spark, self.history, small=False) if self._traits.has_state else None
-        if state is None or not self.history.has_only_keys or self._input_size > BROADCAST:
-            return state
-        keys = list(self.layout.keys)
-        return F.broadcast(state.join(F.broadcast(new.selectExpr(*map(quoted, keys))), keys, "left_semi"))
-
-    def _count(self, source: MergeInput) -> int | None:
-        """Return the number of rows of an input from its files, None if they do not have it or a query runs."""
-        if self._request.read.kind != "Parquet" or self._request.preprocess is not None:
-            return None
-        return sum(files.parquet_rows(path) for path in source.paths)
 
     def _plan(self, source: MergeInput) -> SlicePlan:
         return SlicePlan(
@@ -214,8 +218,14 @@ class MergeTarget:
         return replace(new_slice, rows_before=before, is_input_empty=is_input_empty)
 
     def _large_settings(self) -> dict[str, str]:
-        partitions = (self._input_size + self._history_size) // PARTITION
-        return {"spark.sql.shuffle.partitions": str(min(max(partitions, 8), 2000))}
+        settings = {
+            "spark.sql.shuffle.partitions": str(self._partitions),
+            "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
+        }
+        rows = self.history.records + (self.history.cache.rows if self.history.cache else 0)
+        if rows and self._history_size / rows <= NARROW:
+            settings["spark.sql.execution.arrow.maxBytesPerBatch"] = str((1 << 31) - 1)
+        return settings
 
 
 def _nullable(table: pa.Table) -> pa.Table:

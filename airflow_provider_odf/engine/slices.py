@@ -1,9 +1,10 @@
-"""Write the records of a merge as a slice: the driver writes small results, a task of Spark writes large ones."""
+"""Write records as a slice: the driver writes those in memory, a task of Spark writes others."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -11,15 +12,25 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from pyspark.sql import DataFrame
 
+from airflow_provider_odf.engine.duplicates import DifferentRows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.errors import InternalError, InvalidQuery, StorageError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import NewSlice, from_json, to_json
-from airflow_provider_odf.records.slice_file import DuplicateKeys, SlicePlan, write_file
+from airflow_provider_odf.records.schema import OP
+from airflow_provider_odf.records.slice_file import SlicePlan, write_file
 
-_ERRORS: dict[str, type[Exception]] = {
-    kind.__name__: kind for kind in (InvalidQuery, InternalError, DuplicateKeys, StorageError)
-}
+_ERRORS: dict[str, type[Exception]] = {kind.__name__: kind for kind in (InvalidQuery, InternalError, StorageError)}
+
+PLACE = "odf:place"
+"""Column of records from several tasks: their order among those with the same values before it."""
+
+REMARK = "odf:remark"
+"""Column of what a task has to say, as JSON, in rows that are no records: their operation is null.
+
+An error and a number of dropped rows come first, since all other columns are null. Keys with different rows are among
+the records.
+"""
 
 
 def write_in_order(table: pa.Table, plan: SlicePlan) -> NewSlice | None:
@@ -30,10 +41,12 @@ def write_in_order(table: pa.Table, plan: SlicePlan) -> NewSlice | None:
     return write_file(iter([table]), plan)
 
 
-def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> NewSlice | None:
+def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> tuple[NewSlice | None, int]:
     """Write records in one task of Spark, without collecting them.
 
-    :raises InvalidQuery, DuplicateKeys, InternalError, StorageError: as ``write_file`` does.
+    Return the slice (None without records), and the number of rows that were dropped as REMARK has it.
+
+    :raises InvalidQuery, InternalError, StorageError: as ``write_file`` does, or as REMARK has it.
     """
     filled = records.selectExpr(*_filled_columns(records, plan))
     one = filled.repartition(1).sortWithinPartitions(*(quoted(name) for name in order))
@@ -42,8 +55,8 @@ def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> 
         yield pa.RecordBatch.from_pydict({"answer": [_answer(batches, plan)]})
 
     for row in one.mapInArrow(task, "answer STRING").collect():
-        return _slice_of(json.loads(row["answer"]))
-    return None
+        return _outcome(json.loads(row["answer"]))
+    return None, 0
 
 
 def filled(table: pa.Table, plan: SlicePlan) -> pa.Table:
@@ -67,19 +80,57 @@ def _filled_columns(records: DataFrame, plan: SlicePlan) -> list[str]:
     value = f"timestamp_millis({plan.event_time.epoch_ns // 1_000_000})"
     if pt.is_date(plan.schema.field(3).type):
         value = f"CAST({value} AS DATE)"
-    return [f"coalesce({c}, {value}) AS {c}" if c == time else c for c in map(quoted, records.columns)]
+    filled = f"IF({quoted(OP)} IS NULL, NULL, coalesce({time}, {value})) AS {time}"
+    return [filled if c == time else c for c in map(quoted, records.columns)]
 
 
 def _answer(batches: Iterable[pa.RecordBatch], plan: SlicePlan) -> str:
     """Write a slice and return the result as JSON, because Spark does not pass exceptions to the driver as they are."""
     try:
-        slice_ = write_file((pa.Table.from_batches([batch]) for batch in batches), plan)
+        remarks = _Remarks(plan.label, [])
+        slice_ = write_file(remarks.records(batches), plan)
     except tuple(_ERRORS.values()) as e:
-        return json.dumps({"error": type(e).__name__, "message": str(e)})
-    return json.dumps({"slice": to_json(slice_)})
+        name = next(name for name, kind in _ERRORS.items() if isinstance(e, kind))
+        return json.dumps({"error": name, "message": str(e)})
+    return json.dumps({"slice": to_json(slice_), "dropped": remarks.dropped})
 
 
-def _slice_of(answer: dict[str, Any]) -> NewSlice | None:
+@dataclass
+class _Remarks:
+    """What tasks had to say."""
+
+    label: str
+    different: list[pa.Table]
+    dropped: int = 0
+
+    def records(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        """Yield the rows that are records.
+
+        :raises InvalidQuery: a task had an error.
+        """
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            if REMARK in table.column_names:
+                if table[OP].null_count:
+                    self._read(table.filter(table[OP].is_null()))
+                    table = table.filter(table[OP].is_valid())
+                table = table.drop_columns([REMARK])
+            if not self.different:
+                yield table
+        if self.different:
+            raise DifferentRows(self.label, pa.concat_tables(self.different))
+
+    def _read(self, rows: pa.Table) -> None:
+        for place, text in enumerate(rows[REMARK].to_pylist()):
+            remark = json.loads(text)
+            if "error" in remark:
+                raise InvalidQuery(remark["error"])
+            self.dropped += remark.get("dropped", 0)
+            if "keys" in remark:
+                self.different.append(rows.slice(place, 1).select(remark["keys"]))
+
+
+def _outcome(answer: dict[str, Any]) -> tuple[NewSlice | None, int]:
     if "error" in answer:
         raise _ERRORS[answer["error"]](answer["message"])
-    return from_json(NewSlice, answer["slice"]) if answer["slice"] else None
+    return from_json(NewSlice, answer["slice"]) if answer["slice"] else None, answer["dropped"]

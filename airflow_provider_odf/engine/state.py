@@ -10,19 +10,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.column_layout import Columns, Layout
-from airflow_provider_odf.engine.current_rows import current_rows, newest_records
-from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_errors import storage_failure
 from airflow_provider_odf.merge_strategies import State
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
@@ -34,8 +32,6 @@ MAX_SLICES = 16
 
 MAX_CHANGED = 0.2
 """Ratio of records after a cache to its rows, above which a large cache is rewritten."""
-
-BROADCAST_ROWS = 1_000_000
 
 _ABOUT = "state.json"
 _FILE = "part-0.parquet"
@@ -115,42 +111,6 @@ def history(request: MergeRequest, first: Columns) -> History:
         return without
     later = tuple(s for s in request.history if s.offset_interval.start > cache.last_offset)
     return replace(without, cache=cache, slices=later)
-
-
-def state(spark: SparkSession, of: History, *, small: bool) -> DataFrame | None:
-    """Return the state after a history, None before the first slice."""
-    if of.cache is None and not of.slices:
-        return None
-    if not of.has_only_keys:
-        return _current_rows(spark, of, small)
-    paths = [*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)]
-    return _read(spark, paths, T.StructType([of.types[name] for name in of.layout.keys]), small)
-
-
-def _current_rows(spark: SparkSession, of: History, small: bool) -> DataFrame:
-    """Return the current rows of the slices, and those rows of the cache whose keys no later slice has."""
-    columns = [quoted(c) for c in of.layout.columns]
-    base = _read(spark, of.cache.files, of.types, small) if of.cache else None
-    if not of.slices and base is not None:
-        return base.selectExpr(*columns)
-    system = [
-        T.StructField(of.vocab.offset_column, T.LongType()),
-        T.StructField(of.vocab.operation_type_column, T.IntegerType()),
-    ]
-    records = _read(spark, [s.path for s in of.slices], T.StructType([*system, *of.types.fields]), small)
-    newest = newest_records(records, of.layout.keys, of.vocab)
-    current = current_rows(newest, of.vocab).selectExpr(*columns)
-    if base is None:
-        return current
-    changed = newest.selectExpr(*(quoted(k) for k in of.layout.keys))
-    if of.records <= BROADCAST_ROWS and not small:
-        changed = changed.hint("broadcast")
-    return base.join(changed, list(of.layout.keys), "left_anti").selectExpr(*columns).unionByName(current)
-
-
-def _read(spark: SparkSession, paths: Sequence[str], schema: T.StructType, small: bool) -> DataFrame:
-    frame = spark.read.schema(schema).parquet(*paths)
-    return frame.coalesce(1) if small else frame
 
 
 # --- the cache ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow import fs
 
@@ -58,12 +57,6 @@ def size_or_large(uri: str) -> int:
 def are_small(uris: Iterable[str]) -> bool:
     """Whether files together are small."""
     return sum(map(size_or_large, uris)) <= SMALL
-
-
-def parquet_rows(uri: str) -> int:
-    """Return the number of rows of a Parquet file, or of all in a directory, from their footers."""
-    system, name = _resolve(uri)
-    return int(ds.dataset(name, filesystem=system, format="parquet").count_rows())
 
 
 def read_parquet(uri: str, columns: Sequence[str], filters: pc.Expression | None = None) -> pa.Table:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.types as pt
 
-OP, COPY = "odf:op", "odf:copy"
-"""Columns of records before they are written: the operation's code, and the number of a row among those of its key."""
+OP = "odf:op"
+"""Column of records before they are written: the code of the operation."""
 
 MILLISECONDS = pa.timestamp("ms", "UTC")
 

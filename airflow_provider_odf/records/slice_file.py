@@ -29,7 +29,7 @@ from airflow_provider_odf.protocol import Changes, NewSlice, OffsetInterval
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.hashed_file import HashedFile
 from airflow_provider_odf.records.logical_hash import LogicalHasher
-from airflow_provider_odf.records.schema import COPY, OP
+from airflow_provider_odf.records.schema import OP
 from airflow_provider_odf.records.stage import Stage
 from airflow_provider_odf.wording import counted
 
@@ -37,10 +37,6 @@ ROW_GROUP = 131_072
 ROW_GROUP_BYTES = 64 * 1024 * 1024
 _HASHED_ROWS = 65_536
 _PENDING_GROUPS = 2
-
-
-class DuplicateKeys(Exception):
-    """Several new rows have the same key."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,6 @@ def write_file(tables: Iterator[pa.Table], plan: SlicePlan) -> NewSlice | None:
     """Write the records, in the order of their offsets, and return the slice. Return None without records.
 
     :raises InvalidQuery: a null in a key or in a required column, an unknown operation, or half a correction.
-    :raises DuplicateKeys: COPY marks a row as a duplicate.
     :raises StorageError: the file could not be written.
     """
     writer: _SliceWriter | None = None
@@ -123,7 +118,7 @@ class _SliceWriter:
         self._newest: dt.datetime | dt.date | None = None
 
     def add(self, records: pa.Table) -> None:
-        """Add records in the order of their offsets, with OP, the columns and, in some merges, COPY."""
+        """Add records in the order of their offsets, with OP and the columns."""
         self._check(records)
         start = self._plan.next_offset + self._rows
         system_time = pa.scalar(self._plan.system_time.floor_ms().to_datetime(), schemas.MILLISECONDS)
@@ -182,8 +177,6 @@ class _SliceWriter:
             if records[name].null_count and (is_key or not self._plan.schema.field(name).nullable):
                 nulls = pc.and_(is_new, pc.is_null(records[name])) if is_key else pc.is_null(records[name])
                 refuse_nulls(records.filter(nulls), name, label, None if is_key else self._plan.advice)
-        if COPY in records.column_names and pc.max(records[COPY]).as_py() not in (None, 1):
-            raise DuplicateKeys
         if not 0 <= (pc.min(ops).as_py() or 0) <= (pc.max(ops).as_py() or 0) <= CORRECT_TO:
             raise InvalidQuery(f"{label}: an operation is not one of {OPERATIONS_TEXT}")
         if self._plan.has_pairs:

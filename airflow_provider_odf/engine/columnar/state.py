@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,7 +37,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class State:
+class StoredRows:
     """``base`` has the keys of the base in order. ``later`` has the newest later records, with OP: ``later_keys`` their
     keys in order, and ``places`` their places."""
 
@@ -75,7 +76,42 @@ class State:
         yield from map_ahead(lambda one: self.rows(one[0], one[2], one[3]), self.ranges())
 
 
-def open_state(of: History, most: int, before: State | None = None) -> State | None:
+@dataclass(frozen=True)
+class RowsInMemory:
+    """Current rows in memory, in the order of their keys."""
+
+    layout: Layout
+    table: pa.Table
+
+    def rows(self, group: Group | None, first: int, last: int) -> pa.Table:
+        """Return all rows."""
+        return self.table
+
+    def ranges(self) -> Iterator[tuple[Group | None, tuple[object, ...] | None, int, int]]:
+        """Yield one range without limits."""
+        yield None, None, 0, 0
+
+
+CurrentRows: TypeAlias = StoredRows | RowsInMemory
+
+
+def rows_in_memory(records: pa.Table, layout: Layout, position: str) -> RowsInMemory:
+    """Return the current rows after records with OP, the columns and a position.
+
+    The position is -1 for rows of a cache, which have different keys, and less for later records, the newest first.
+    """
+    is_later = pc.less(records[position], -1)
+    rows = records.select(layout.columns)
+    if pc.any(is_later, min_count=0).as_py():
+        newest = _first_of_each_key(records.filter(is_later), layout.keys, (position, "ascending"))
+        cached = rows.filter(pc.invert(is_later))
+        is_replaced, _ = keys.common(cached, newest, layout.keys)
+        present = newest.filter(_is_in(newest[OP], PRESENT)).select(layout.columns)
+        rows = pa.concat_tables([cached.filter(pc.invert(is_replaced)), present]).combine_chunks()
+    return RowsInMemory(layout, rows.take(keys.order(rows, layout.keys)))
+
+
+def open_state(of: History, most: int, before: StoredRows | None = None) -> StoredRows | None:
     """Return the state after a history. ``before`` is a state of the same history, with less slices.
 
     Return None if the records in memory take more than ``most`` bytes, or if other tools stored values that only Spark
@@ -100,11 +136,11 @@ def open_state(of: History, most: int, before: State | None = None) -> State | N
         base, groups = base.slice(0, 0), ()
         if later.nbytes > most:
             return None
-    state = State(layout, base, groups, later, later.select(layout.keys), pa.array([], pa.uint64()), -1)
+    state = StoredRows(layout, base, groups, later, later.select(layout.keys), pa.array([], pa.uint64()), -1)
     return _with_later(state, _newest([s.path for s in slices], of, most, later), of.last_offset)
 
 
-def _with_later(state: State, later: pa.Table | None, last_offset: int) -> State | None:
+def _with_later(state: StoredRows, later: pa.Table | None, last_offset: int) -> StoredRows | None:
     if later is None:
         return None
     names = list(state.layout.keys)
@@ -163,7 +199,8 @@ def _newest(paths: Sequence[str], of: History, most: int, before: pa.Table) -> p
         return before
     records = [_with_place(before.select([*layout.keys, OP]).append_column(_OFFSET, _repeat(-1, before.num_rows)), -1)]
     records += [_with_place(_keys_of(path, of), number) for number, path in enumerate(paths)]
-    newest = _last_of_each_key(pa.concat_tables(records), layout.keys)
+    newest = _first_of_each_key(pa.concat_tables(records), layout.keys, (_OFFSET, "descending"))
+    newest = newest.select([_SOURCE, _ROW, OP])
     parts, size = list[pa.Table](), 0
     by_slice = newest.sort_by(_SOURCE)
     counts = {entry["values"]: entry["counts"] for entry in pc.value_counts(by_slice[_SOURCE]).to_pylist()}
@@ -177,11 +214,11 @@ def _newest(paths: Sequence[str], of: History, most: int, before: pa.Table) -> p
     return _whole(parts)
 
 
-def _last_of_each_key(records: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return the record with the greatest offset of each key."""
-    sort_keys = [*((name, "ascending") for name in names), (_OFFSET, "descending")]
+def _first_of_each_key(records: pa.Table, names: Sequence[str], then: tuple[str, str]) -> pa.Table:
+    """Return the first record of each key in the order of a column."""
+    sort_keys = [*((name, "ascending") for name in names), then]
     in_order = records.take(pc.sort_indices(records, sort_keys=sort_keys))
-    return in_order.filter(_is_first(in_order, names)).select([_SOURCE, _ROW, OP])
+    return in_order.filter(_is_first(in_order, names))
 
 
 def _whole(parts: list[pa.Table]) -> pa.Table:

@@ -1,17 +1,14 @@
-"""The merge strategies, a module each. ``merge_strategies`` has their traits."""
+"""The merge strategies, a module each with its kernel. ``MERGE_STRATEGIES`` has a row for each of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import importlib
 
-from airflow_provider_odf.engine.strategies import append, changelog_stream, ledger, snapshot, upsert_stream
-from airflow_provider_odf.engine.strategies.strategy import Strategy
+from airflow_provider_odf.engine.strategies.strategy import Kernel
+from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES
 
-STRATEGIES: Mapping[str, Strategy] = {
-    "Append": Strategy(append.kernel, append.in_spark),
-    "Ledger": Strategy(ledger.kernel, ledger.in_spark),
-    "Snapshot": Strategy(snapshot.kernel, snapshot.in_spark),
-    "ChangelogStream": Strategy(changelog_stream.kernel, changelog_stream.in_spark),
-    "UpsertStream": Strategy(upsert_stream.kernel, upsert_stream.in_spark),
-}
-"""Name of a strategy -> its forms."""
+
+def kernel_of(kind: str) -> Kernel:
+    """Return the kernel of a strategy."""
+    kernel: Kernel = importlib.import_module(MERGE_STRATEGIES[kind].module).kernel
+    return kernel

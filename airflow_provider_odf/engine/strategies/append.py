@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.column_layout import POSITION, Layout
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.columnar.state import with_operation
-from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies.new_rows import PIECE, by_event_time, complete
-from airflow_provider_odf.engine.strategies.spark_difference import names, operation
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import APPEND
@@ -29,8 +26,3 @@ def from_disk(parts: Iterator[pa.Table], event_time: Instant, layout: Layout, di
     tables = (fill_event_time(complete(part, layout), layout.schema, event_time) for part in parts)
     for rows in sorted_runs.in_order(tables, layout.event_time, directory, PIECE):
         yield with_operation(rows, APPEND)
-
-
-def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """Return all rows as +A."""
-    return new.selectExpr(operation(APPEND), *names(layout.columns), quoted(POSITION))

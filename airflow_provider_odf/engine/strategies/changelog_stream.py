@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.column_layout import CHANGE, ORDINAL, POSITION, Layout
-from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.strategies.new_rows import complete
-from airflow_provider_odf.engine.strategies.spark_difference import names
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
-from airflow_provider_odf.merge_strategies import CORRECT_FROM, CORRECT_TO, Order
+from airflow_provider_odf.merge_strategies import CORRECT_FROM, CORRECT_TO
 from airflow_provider_odf.records.row_numbers import row_numbers
 from airflow_provider_odf.records.schema import OP
+
+_CHANGE = "odf:change"
+"""Column with the position of a row's change in the input."""
 
 
 def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
@@ -26,8 +26,8 @@ def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[
 
 def _in_order(table: pa.Table, layout: Layout) -> pa.Table:
     rows = complete(table, layout)
-    changes = rows.append_column(CHANGE, _changes(rows, layout))
-    by_change = [(name, "ascending") for name in layout.order(Order.KEY_AND_CHANGE)]
+    changes = rows.append_column(_CHANGE, _changes(rows, layout))
+    by_change = [(name, "ascending") for name in (*layout.keys, _CHANGE, OP)]
     return rows.take(pc.sort_indices(changes, sort_keys=by_change))
 
 
@@ -47,16 +47,3 @@ def _changes(rows: pa.Table, layout: Layout) -> pa.Array:
         else:
             changes.append(place)
     return pa.array(changes, pa.int64())
-
-
-def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """Return the rows unchanged, with the position of their change.
-
-    The n-th -C of a key and its n-th +C are one change, at the position of the first one.
-    """
-    keys = ", ".join(names(layout.keys))
-    ordinal = f"row_number() OVER (PARTITION BY {keys}, {quoted(OP)} ORDER BY {quoted(POSITION)}) AS {quoted(ORDINAL)}"
-    is_half = f"{quoted(OP)} IN ({CORRECT_FROM}, {CORRECT_TO})"
-    first = f"min({quoted(POSITION)}) OVER (PARTITION BY {keys}, {is_half}, {quoted(ORDINAL)})"
-    change = f"IF({is_half}, {first}, {quoted(POSITION)}) AS {quoted(CHANGE)}"
-    return new.selectExpr("*", ordinal).selectExpr(*names([OP, *layout.columns]), change)

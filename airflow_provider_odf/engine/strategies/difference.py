@@ -9,14 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.columnar.state import Group, State, with_operation
+from airflow_provider_odf.engine.columnar.state import CurrentRows, Group, with_operation
 from airflow_provider_odf.engine.strategies.new_rows import PIECE, OrderedRows, present
-from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT, Order
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, RETRACT
 from airflow_provider_odf.records import keys
+from airflow_provider_odf.records.schema import OP
 from airflow_provider_odf.records.threads import map_ahead
 
 
-def changes(new: OrderedRows, state: State | None, *, keeps_missing: bool) -> Iterator[pa.Table]:
+def changes(new: OrderedRows, state: CurrentRows | None, *, keeps_missing: bool) -> Iterator[pa.Table]:
     """Yield the records, with OP and the columns. Both sides have each key once.
 
     :param new: the rows in the order of their keys. Those with the operation -R have no row afterwards.
@@ -28,7 +29,7 @@ def changes(new: OrderedRows, state: State | None, *, keeps_missing: bool) -> It
         yield from map_ahead(lambda one: one.records(), _ranges(new, state, keeps_missing))
 
 
-def _ranges(new: OrderedRows, state: State, keeps_missing: bool) -> Iterator[_Range]:
+def _ranges(new: OrderedRows, state: CurrentRows, keeps_missing: bool) -> Iterator[_Range]:
     done = 0
     for group, last_key, first, last in state.ranges():
         end = new.keys.num_rows
@@ -44,7 +45,7 @@ class _Range:
     """The rows of both sides in a range of keys: places of new rows, a row group and places of later records."""
 
     new: OrderedRows
-    state: State
+    state: CurrentRows
     group: Group | None
     later: tuple[int, int]
     places: tuple[int, int]
@@ -81,7 +82,7 @@ def _difference(old: pa.Table, new: pa.Table, layout: Layout) -> pa.Table:
         with_operation(_where(after, differs), CORRECT_TO),
     ]
     records = pa.concat_tables(parts)
-    by_key = [(name, "ascending") for name in layout.order(Order.KEY)]
+    by_key = [(name, "ascending") for name in (*layout.keys, OP)]
     return records.take(pc.sort_indices(records, sort_keys=by_key)) if records.num_rows else records
 
 

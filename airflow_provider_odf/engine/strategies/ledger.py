@@ -7,11 +7,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.duplicates import collapse_table
-from airflow_provider_odf.engine.strategies.append import in_spark as add_in_spark
+from airflow_provider_odf.engine.duplicates import collapse
 from airflow_provider_odf.engine.strategies.new_rows import by_event_time, check_keys
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.records import keys
@@ -25,7 +23,7 @@ def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[
         is_whole = len(places) == new.table.num_rows
         rows, dropped = new.table if is_whole else new.table.take(places), 0
         if not keys.are_distinct(rows, layout.keys):
-            rows, dropped = collapse_table(rows, layout, new.label)
+            rows, dropped = collapse(rows, layout, new.label)
         yield Records(by_event_time(replace(new, table=rows), layout).additions(), dropped)
 
 
@@ -48,9 +46,3 @@ def _unknown(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterato
         count = counts.get(n, 0)
         yield pc.subtract(places.slice(done, count), begin)
         begin, done = begin + new.table.num_rows, done + count
-
-
-def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """Return the rows whose key is not in the state, as +A."""
-    unseen = new if state is None else new.join(state, list(layout.keys), "left_anti")
-    return add_in_spark(unseen, None, layout)

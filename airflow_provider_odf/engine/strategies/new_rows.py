@@ -9,9 +9,9 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_odf.engine.column_layout import Layout
+from airflow_provider_odf.engine.column_layout import POSITION, Layout
 from airflow_provider_odf.engine.columnar.state import with_operation
-from airflow_provider_odf.engine.duplicates import collapse_table
+from airflow_provider_odf.engine.duplicates import collapse
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies.strategy import Input
 from airflow_provider_odf.merge_strategies import APPEND, RETRACT
@@ -74,12 +74,12 @@ def by_key(table: pa.Table, layout: Layout) -> OrderedRows:
 def distinct_by_key(new: Input, layout: Layout) -> tuple[OrderedRows, int]:
     """Return rows in the order of their keys, without those that equal others, and the number of those.
 
-    :raises InvalidQuery: rows with the same key differ.
+    :raises DifferentRows: rows with the same key differ.
     """
     rows = by_key(new.table, layout)
     if rows.places is None or keys.are_ascending(rows.keys, layout.keys):
         return rows, 0
-    distinct, dropped = collapse_table(new.table, layout, new.label)
+    distinct, dropped = collapse(new.table, layout, new.label)
     return by_key(distinct, layout), dropped
 
 
@@ -95,12 +95,12 @@ def check_keys(new: Input, layout: Layout) -> None:
 
 
 def complete(rows: pa.Table, layout: Layout) -> pa.Table:
-    """Return rows with all columns of the dataset. Those that they lack are null."""
+    """Return rows with all columns of the dataset, and with OP and POSITION if they have them."""
     own = set(rows.column_names)
     for name in layout.columns:
         if name not in own:
             rows = rows.append_column(name, pa.nulls(rows.num_rows, layout.schema.field(name).type))
-    return rows.select([*layout.columns, *([OP] if OP in own else [])])
+    return rows.select([*layout.columns, *(name for name in (OP, POSITION) if name in own)])
 
 
 def present(rows: pa.Table) -> pa.Table:

@@ -1,22 +1,18 @@
-"""A merge strategy: a kernel on Arrow tables, and a plan of Spark for inputs that do not fit in memory.
+"""A merge strategy: a kernel on Arrow tables. See "Merge strategies" in the specification.
 
-Both compute the same records, which a merge adds to the history; see "Merge strategies" in the specification.
-
-In Spark, new rows have the event time, the data columns, POSITION and, in streams, OP. The state has the event time and
-the data columns, or the keys alone. The result has OP, the columns and the sort columns.
+The engine gives it all rows of an input, or a task of Spark those of a partition of the keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.columnar.state import State
+from airflow_provider_odf.engine.columnar.state import CurrentRows
 from airflow_provider_odf.instant import Instant
 
 
@@ -25,7 +21,7 @@ class Input:
     """New rows of one input in the types of the dataset, in the order of the source.
 
     Columns of the dataset that the input lacks are null. Rows of streams have OP. ``event_time`` is the event time of
-    rows without one.
+    rows without one. POSITION is kept in the records, if the rows have it.
     """
 
     table: pa.Table
@@ -47,7 +43,7 @@ class Records:
 class Before(Protocol):
     """The history up to an input. The records of earlier inputs are part of it once they are written."""
 
-    def rows(self) -> State | None:
+    def rows(self) -> CurrentRows | None:
         """Return the current rows, None before the first records.
 
         :raises NeedsSpark: they do not fit in memory, or only Spark converts them.
@@ -66,13 +62,3 @@ Kernel: TypeAlias = Callable[[Sequence[Input], Before, Layout], Iterator[Records
 :raises InvalidQuery: rows of one input with the same key differ, or a key is null.
 :raises NeedsSpark: the state does not allow it.
 """
-
-InSpark: TypeAlias = Callable[[DataFrame, DataFrame | None, Layout], DataFrame]
-"""Returns the records of new rows and the state."""
-
-
-class Strategy(NamedTuple):
-    """The two forms of a merge strategy."""
-
-    kernel: Kernel
-    in_spark: InSpark

@@ -8,13 +8,10 @@ from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
-from airflow_provider_odf.engine.column_layout import ORDINAL, POSITION, Layout
-from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.strategies.difference import changes
 from airflow_provider_odf.engine.strategies.new_rows import by_key, check_keys
-from airflow_provider_odf.engine.strategies.spark_difference import IS_RETRACTED, difference, names
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.merge_strategies import RETRACT
 from airflow_provider_odf.records import keys
@@ -48,15 +45,3 @@ def _last(table: pa.Table, layout: Layout) -> pa.Table:
         return table
     places = pa.table({"key": row_numbers(table, layout.keys), "place": pa.array(range(table.num_rows))})
     return table.take(places.group_by("key", use_threads=False).aggregate([("place", "max")])["place_max"])
-
-
-def in_spark(new: DataFrame, state: DataFrame | None, layout: Layout) -> DataFrame:
-    """Return the records that put the last row of each key into the state.
-
-    They are -R if the row retracts a key of the state, otherwise +A, or -C and +C.
-    """
-    keys = ", ".join(names(layout.keys))
-    retract = f"{quoted(OP)} <=> {RETRACT}" if OP in new.columns else "false"
-    last = f"row_number() OVER (PARTITION BY {keys} ORDER BY {quoted(POSITION)} DESC) AS {quoted(ORDINAL)}"
-    rows = new.selectExpr(*names(layout.columns), f"{retract} AS {quoted(IS_RETRACTED)}", last)
-    return difference(rows.where(f"{quoted(ORDINAL)} = 1"), state, layout, "left_outer", "1")

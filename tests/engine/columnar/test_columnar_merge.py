@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import SparkRuntimeException
 
-from airflow_provider_odf.engine import large_merge, merge
+from airflow_provider_odf.engine import merge, partitioned_merge
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.columnar import csv_input, inputs
 from airflow_provider_odf.engine.read import source
@@ -82,7 +82,7 @@ def test_arrow_and_spark_write_the_same_bytes(
     hashes: list[list[Any]] = [[], []]
     for path in files_:
         with monkeypatch.context() as only_arrow:
-            only_arrow.setattr(large_merge.LargeMerge, "write", _refuse)
+            only_arrow.setattr(partitioned_merge, "write", _refuse)
             hashes[0].append(_facts(by_arrow.poll(path, kind="Parquet")))
         with monkeypatch.context() as only_spark:
             only_spark.setattr(inputs, "open_input", lambda *_: None)
@@ -176,7 +176,7 @@ def _facts(success: Any) -> tuple[Any, ...] | None:
 
 def test_columns_that_are_new(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SMALL", -1)
-    monkeypatch.setattr(large_merge.LargeMerge, "write", _refuse)
+    monkeypatch.setattr(partitioned_merge, "write", _refuse)
     data = polled("", "Snapshot", "id")
     first, second = tmp_path / "1.parquet", tmp_path / "2.parquet"
     pq.write_table(pa.table({"id": [3, 1, 2], "a": ["x", "y", None]}), first)
@@ -203,7 +203,7 @@ def test_a_cache_without_order_is_put_in_order(polled: Make, tmp_path: Path, mon
     cached.unlink()
     pq.write_table(rows.take([2, 0, 1]), cached)
     about.write_text(json.dumps(json.loads(about.read_text()) | {"files": {cached.name: cached.stat().st_size}}))
-    monkeypatch.setattr(large_merge.LargeMerge, "write", _refuse)
+    monkeypatch.setattr(partitioned_merge, "write", _refuse)
     assert data.poll(path, kind="Parquet").slices == (None,)
     assert not [line for line in data.progress if "damaged" in line or "again" in line]
 

@@ -1,66 +1,81 @@
-"""The strategies' published vectors (`expected` in the order of the slice) and what they leave open, on real Spark."""
+"""The strategies' published vectors (`expected` in the order of the slice) and what they leave open, by the kernels."""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.column_layout import POSITION, Layout
-from airflow_provider_odf.engine.merge_target import SMALL_SETTINGS
-from airflow_provider_odf.engine.strategies import STRATEGIES, snapshot
-from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, State
-from airflow_provider_odf.records.schema import COPY, OP
-
-pytestmark = pytest.mark.spark
+from airflow_provider_odf.engine.columnar.state import RowsInMemory, rows_in_memory
+from airflow_provider_odf.engine.strategies import kernel_of
+from airflow_provider_odf.engine.strategies.strategy import Input
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.records import keys as key_order
+from airflow_provider_odf.records.schema import MILLISECONDS, OP
 
 A, R, CF, CT = "+A", "-R", "-C", "+C"
 OPS = (A, R, CF, CT)
 COLUMNS = ("year", "city", "population")
-TYPES = "year INT, city STRING, population BIGINT"
+TYPES = {"year": pa.date32(), "city": pa.string(), "population": pa.int64()}
+SYSTEM = [("offset", pa.int64()), ("op", pa.int32()), ("system_time", MILLISECONDS)]
 
 Row = tuple[Any, ...]
 
 
-@pytest.fixture(scope="module")
-def few(spark: SparkSession) -> SparkSession:
-    """A session with the settings for few rows."""
-    session = spark.newSession()
-    for key, value in SMALL_SETTINGS.items():
-        session.conf.set(key, value)
-    return session
+def _table(rows: list[Row], ops: list[int] | None = None, columns: dict[str, pa.DataType] = TYPES) -> pa.Table:
+    """Rows as a table. A number for a date is its year."""
+    values = [
+        [dt.date(v, 1, 1) if pa.types.is_date(kind) and v is not None else v for v in (row[i] for row in rows)]
+        for i, kind in enumerate(columns.values())
+    ]
+    made = pa.table([pa.array(v, kind) for v, kind in zip(values, columns.values(), strict=True)], names=list(columns))
+    return made if ops is None else made.append_column(OP, pa.array(ops, pa.int32()))
 
 
-def _new(few: SparkSession, rows: list[Row], ops: list[str] | None = None) -> DataFrame:
-    frame = few.createDataFrame([(*row, i) for i, row in enumerate(rows)], f"{TYPES}, `{POSITION}` BIGINT")
-    if ops is None:
-        return frame.coalesce(1)
-    coded = [(*row, i, OPS.index(op)) for i, (row, op) in enumerate(zip(rows, ops, strict=True))]
-    return few.createDataFrame(coded, f"{TYPES}, `{POSITION}` BIGINT, `{OP}` INT").coalesce(1)
+def _layout(
+    keys: tuple[str, ...], compared: tuple[str, ...] | None = None, columns: dict[str, pa.DataType] = TYPES
+) -> Layout:
+    compared = tuple(c for c in columns if c not in keys) if compared is None else compared
+    return Layout(pa.schema([*SYSTEM, *columns.items()]), tuple(columns), keys, compared)
 
 
-def _state(few: SparkSession, rows: list[Row]) -> DataFrame | None:
-    return few.createDataFrame(rows, TYPES).coalesce(1) if rows else None
+@dataclass(frozen=True)
+class _History:
+    """A history whose current rows are in a cache."""
+
+    layout: Layout
+    table: pa.Table
+
+    def rows(self) -> RowsInMemory | None:
+        if not self.table.num_rows:
+            return None
+        cached = self.table.append_column(OP, pa.repeat(pa.scalar(0, pa.int32()), self.table.num_rows))
+        cached = cached.append_column(POSITION, pa.repeat(pa.scalar(-1, pa.int64()), self.table.num_rows))
+        return rows_in_memory(cached, self.layout, POSITION)
+
+    def unknown(self, new: pa.Table) -> pa.Array:
+        known = key_order.are_in(new, self.table.select(new.column_names), new.column_names)
+        return pc.indices_nonzero(pc.invert(known)).cast(pa.int64())
 
 
-def _layout(keys: tuple[str, ...], compared: tuple[str, ...] | None = None) -> Layout:
-    compared = tuple(c for c in COLUMNS if c not in keys) if compared is None else compared
-    return Layout(pa.schema([]), COLUMNS, keys, compared)
-
-
-def _run(few: SparkSession, kind: str, state: list[Row], new: DataFrame, layout: Layout) -> list[Row]:
-    """The records in the order of the slice: operation, year, city, population."""
-    rows = _state(few, state)
-    if rows is not None and MERGE_STRATEGIES[kind].state is State.KEYS:
-        rows = rows.select(*layout.keys)
-    records = STRATEGIES[kind].in_spark(new, rows, layout)
-    ordered = records.orderBy(*layout.order(MERGE_STRATEGIES[kind].order))
-    return [(OPS[row[OP]], *(row[c] for c in COLUMNS)) for row in ordered.collect()]
+def _run(kind: str, state: pa.Table, new: pa.Table, layout: Layout) -> list[Row]:
+    """The records in the order of the slice: the operation and the columns, a date as its year."""
+    rows = Input(new, Instant.parse("2019-01-01T00:00:00Z"), "new rows")
+    (records,) = kernel_of(kind)([rows], _History(layout, state), layout)
+    assert records.dropped == 0
+    return [
+        (OPS[row[OP]], *(v.year if isinstance(v := row[c], dt.date) else v for c in layout.columns))
+        for table in records.tables
+        for row in table.to_pylist()
+    ]
 
 
 THREE = [(2020, "vancouver", 1), (2020, "seattle", 2), (2020, "kyiv", 3)]
@@ -80,7 +95,7 @@ THREE = [(2020, "vancouver", 1), (2020, "seattle", 2), (2020, "kyiv", 3)]
             [(A, 2023, "vancouver", 1), (A, 2024, "odessa", 4)],
         ),
         ("Append", (), [], [(2021, "b", 1), (None, "c", 2), (2020, "d", 3), (2021, "a", 4), (2021, "b", 1)],
-         [(A, None, "c", 2), (A, 2020, "d", 3), (A, 2021, "b", 1), (A, 2021, "a", 4), (A, 2021, "b", 1)]),
+         [(A, 2019, "c", 2), (A, 2020, "d", 3), (A, 2021, "b", 1), (A, 2021, "a", 4), (A, 2021, "b", 1)]),
         (
             "Ledger", ("year", "city"), [], THREE,
             [(A, 2020, "vancouver", 1), (A, 2020, "seattle", 2), (A, 2020, "kyiv", 3)],
@@ -127,10 +142,8 @@ THREE = [(2020, "vancouver", 1), (2020, "seattle", 2), (2020, "kyiv", 3)]
          [(A, 1, "Z", 1), (A, 1, "z", 1), (A, 1, "é", 1), (A, 1, "漢", 1), (A, 1, "\U0001f600", 1)]),
     ],
 )  # fmt: skip
-def test_records(
-    few: SparkSession, kind: str, keys: tuple[str, ...], state: list[Row], new: list[Row], expected: list[Row]
-) -> None:
-    assert _run(few, kind, state, _new(few, new), _layout(keys)) == expected
+def test_records(kind: str, keys: tuple[str, ...], state: list[Row], new: list[Row], expected: list[Row]) -> None:
+    assert _run(kind, _table(state), _table(new), _layout(keys)) == expected
 
 
 @pytest.mark.parametrize(
@@ -173,40 +186,24 @@ def test_records(
          [(CF, 2020, "kyiv", 3), (CT, 2020, "kyiv", 4)]),
     ],
 )  # fmt: skip
-def test_records_of_streams(
-    few: SparkSession, kind: str, state: list[Row], new: list[Row], expected: list[Row]
-) -> None:
-    frame = _new(few, [row[1:] for row in new], [row[0] for row in new])
-    assert _run(few, kind, state, frame, _layout(("year", "city"))) == expected
+def test_records_of_streams(kind: str, state: list[Row], new: list[Row], expected: list[Row]) -> None:
+    rows = _table([row[1:] for row in new], [OPS.index(row[0]) for row in new])
+    assert _run(kind, _table(state), rows, _layout(("year", "city"))) == expected
 
 
-def test_only_compared_columns_make_a_change_and_all_are_recorded(few: SparkSession) -> None:
+def test_only_compared_columns_make_a_change_and_all_are_recorded() -> None:
     state, new = [(1, "a", 1), (1, "b", 2)], [(1, "a", 9), (2, "b", 9)]
     layout = _layout(("city",), ("year",))
-    assert _run(few, "Snapshot", state, _new(few, new), layout) == [(CF, 1, "b", 2), (CT, 2, "b", 9)]
+    assert _run("Snapshot", _table(state), _table(new), layout) == [(CF, 1, "b", 2), (CT, 2, "b", 9)]
 
 
-def test_nan_and_both_zeros_are_no_change(few: SparkSession) -> None:
-    layout = Layout(pa.schema([]), ("t", "k", "v"), ("k",), ("t", "v"))
-    state = few.createDataFrame([(1, 1, float("nan")), (1, 2, 0.0)], "t INT, k INT, v DOUBLE")
-    new = few.createDataFrame([(1, 1, float("nan")), (1, 2, -0.0)], "t INT, k INT, v DOUBLE")
-    assert snapshot.in_spark(new, state, layout).count() == 0
-
-
-def test_rows_of_one_key_are_marked_also_where_nothing_changes(few: SparkSession) -> None:
-    new = _new(few, [(1, "a", 1), (1, "b", 2), (1, "b", 2)])
-    records = snapshot.in_spark(new, _state(few, [(1, "a", 1), (1, "b", 2)]), _layout(("city",)))
-    assert {(row["city"], row[COPY]) for row in records.collect()} == {("b", 2)}
-
-
-def test_column_names_need_no_luck(few: SparkSession) -> None:
-    columns = ("when", "a.b", "n", "o`p {x}", "op")
-    layout = Layout(pa.schema([]), columns, ("a.b", "n"), ("when", "o`p {x}", "op"))
-    types = "`when` INT, `a.b` INT, n INT, `o``p {x}` INT, op INT"
-    state = few.createDataFrame([(1, 1, 1, 1, 1)], types)
-    new = few.createDataFrame([(1, 1, 1, 2, 1)], types)
-    records = snapshot.in_spark(new, state, layout).orderBy(f"`{OP}`").collect()
-    assert [tuple(row)[:6] for row in records] == [(2, 1, 1, 1, 1, 1), (3, 1, 1, 1, 2, 1)]
+def test_nan_and_both_zeros_are_no_change() -> None:
+    columns = {"t": pa.date32(), "k": pa.int64(), "v": pa.float64()}
+    state, new = ([(2020, 1, float("nan")), (2020, 2, zero)] for zero in (0.0, -0.0))
+    assert (
+        _run("Snapshot", *(_table(rows, columns=columns) for rows in (state, new)), _layout(("k",), None, columns))
+        == []
+    )
 
 
 def _oracle(state: dict[Row, Row], new: dict[Row, Row]) -> Counter[Row]:
@@ -224,18 +221,18 @@ def _oracle(state: dict[Row, Row], new: dict[Row, Row]) -> Counter[Row]:
 
 
 TABLES = st.dictionaries(
-    st.tuples(st.integers(0, 2), st.sampled_from(["", "a", "A", "é", "漢"])),
+    st.tuples(st.integers(2000, 2002), st.sampled_from(["", "a", "A", "é", "漢"])),
     st.tuples(st.none() | st.integers(0, 2)),
     max_size=8,
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(state=TABLES, new=TABLES)
-def test_snapshot_against_looking_up(few: SparkSession, state: dict[Row, Row], new: dict[Row, Row]) -> None:
+def test_snapshot_against_looking_up(state: dict[Row, Row], new: dict[Row, Row]) -> None:
     rows = [(*key, *value) for key, value in new.items()]
     old = [(*key, *value) for key, value in state.items()]
-    got = _run(few, "Snapshot", old, _new(few, rows), _layout(("year", "city")))
+    got = _run("Snapshot", _table(old), _table(rows), _layout(("year", "city")))
     assert Counter(got) == _oracle(state, new)
     assert [row[1:3] for row in got] == sorted((row[1:3] for row in got), key=lambda k: (k[0], k[1].encode()))
     # Applied to the old rows the records give the new ones.

@@ -1,0 +1,199 @@
+"""Merge in tasks of Spark: it brings the rows of each key together, new ones and those of the history, and the kernel
+of the strategy merges each partition. The task that gets all records writes them.
+
+POSITION tells the rows apart: it is the place of a new row, -1 of a row of the state cache, and -2 and less of later
+records, the newest first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial, reduce
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+
+from airflow_provider_odf.engine import slices
+from airflow_provider_odf.engine.column_layout import POSITION, Layout
+from airflow_provider_odf.engine.columnar.state import RowsInMemory, rows_in_memory
+from airflow_provider_odf.engine.duplicates import DifferentRows
+from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.slices import PLACE, REMARK
+from airflow_provider_odf.engine.state import History
+from airflow_provider_odf.engine.strategies import kernel_of
+from airflow_provider_odf.engine.strategies.strategy import Input
+from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.merge_strategies import APPEND, MERGE_STRATEGIES
+from airflow_provider_odf.protocol import NewSlice
+from airflow_provider_odf.records import keys
+from airflow_provider_odf.records import schema as schemas
+from airflow_provider_odf.records.schema import OP
+from airflow_provider_odf.records.slice_file import SlicePlan
+
+_CACHED = -1
+
+
+def write(
+    new: DataFrame, history: History, event_time: Instant, plan: SlicePlan, partitions: int, *, only_new_keys: bool
+) -> tuple[NewSlice | None, int]:
+    """Write the slice of new rows. Return it (None without records) and the number of dropped duplicate rows.
+
+    :param only_new_keys: whether few new rows are merged, so that only the records with their keys are read.
+    :raises InvalidQuery: as the kernel and ``write_file`` do.
+    """
+    layout = history.layout
+    if not layout.keys:
+        records = new.selectExpr(f"{APPEND} AS {quoted(OP)}", *map(quoted, layout.columns), quoted(POSITION))
+        return slices.write_in_task(records, (layout.event_time, POSITION), plan)
+    old = [*_history_rows(new.sparkSession, history)]
+    if only_new_keys:
+        new_keys = F.broadcast(new.select(*map(quoted, layout.keys)))
+        old = [rows.join(new_keys, list(layout.keys), "left_semi").select(*map(quoted, rows.columns)) for rows in old]
+    operation = quoted(OP) if OP in new.columns else f"CAST(NULL AS INT) AS {quoted(OP)}"
+    rows = new.selectExpr(operation, *map(quoted, layout.columns), quoted(POSITION))
+    types = rows.schema
+    result = T.StructType(
+        [*types.fields[:-1], T.StructField(PLACE, T.LongType()), T.StructField(REMARK, T.StringType())]
+    )
+    task = partial(_merged, _Merge(history.merge.kind, layout, event_time, plan))
+    records = _by_key([rows, *old], history, partitions).mapInArrow(task, result)
+    order = (layout.event_time,) if history.merge.traits.is_by_event_time else layout.keys
+    return slices.write_in_task(records, (*order, PLACE), plan)
+
+
+def state(spark: SparkSession, history: History, partitions: int) -> DataFrame:
+    """Return the state after a history that has records: the current rows, or the keys."""
+    rows = [*_history_rows(spark, history)]
+    if history.has_only_keys:
+        return reduce(DataFrame.union, rows).selectExpr(*map(quoted, history.layout.keys))
+    return _by_key(rows, history, partitions).mapInArrow(partial(_current_rows, history.layout), history.types)
+
+
+def _history_rows(spark: SparkSession, history: History) -> Iterator[DataFrame]:
+    """Yield OP, the columns and POSITION of the cache and of the later records. A state of keys has null elsewhere."""
+    operation, offset = quoted(history.vocab.operation_type_column), quoted(history.vocab.offset_column)
+    system = [T.StructField(history.vocab.offset_column, T.LongType())]
+    system.append(T.StructField(history.vocab.operation_type_column, T.IntegerType()))
+    types = [f for f in history.types if not history.has_only_keys or f.name in history.layout.keys]
+    columns = [
+        f"{quoted(f.name) if f in types else f'CAST(NULL AS {f.dataType.simpleString()})'} AS {quoted(f.name)}"
+        for f in history.types
+    ]
+    if history.cache is not None:
+        cached = spark.read.schema(T.StructType(types)).parquet(*history.cache.files)
+        yield cached.selectExpr(f"{APPEND} AS {quoted(OP)}", *columns, f"{_CACHED}L AS {quoted(POSITION)}")
+    if history.slices and history.merge.traits.has_state:
+        later = spark.read.schema(T.StructType([*system, *types])).parquet(*(s.path for s in history.slices))
+        position = f"{_CACHED - 1} - {offset} AS {quoted(POSITION)}"
+        yield later.selectExpr(f"{operation} AS {quoted(OP)}", *columns, position)
+
+
+def _by_key(frames: list[DataFrame], history: History, partitions: int) -> DataFrame:
+    """Return all rows, those of a key in one partition. Rows with nulls in the key are in one partition as well."""
+    names = [quoted(name) for name in history.layout.keys]
+    has_null = " OR ".join(f"{name} IS NULL" for name in names)
+    number = F.expr(f"IF({has_null}, 0, hash({', '.join(names)}))")
+    return reduce(DataFrame.union, frames).repartition(partitions, number)
+
+
+def _current_rows(layout: Layout, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The task that yields the current rows of a partition."""
+    if (table := _table(batches)) is not None:
+        types = pa.schema([table.schema.field(name) for name in layout.columns])
+        yield from rows_in_memory(_readable(table, layout), layout, POSITION).table.cast(types).to_batches()
+
+
+@dataclass(frozen=True)
+class _Merge:
+    kind: str
+    layout: Layout
+    event_time: Instant
+    plan: SlicePlan
+
+
+def _merged(merge: _Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The task that yields the records of a partition, and rows with REMARK."""
+    if (table := _table(batches)) is None:
+        return
+    layout, own = merge.layout, table.schema
+    types = pa.schema(
+        [*(own.field(name) for name in (OP, *layout.columns)), (PLACE, pa.int64()), (REMARK, pa.string())]
+    )
+    is_new = pc.greater_equal(table[POSITION], 0)
+    new, history = table.filter(is_new), _PartitionHistory(layout, table.filter(pc.invert(is_new)))
+    del table
+    try:
+        yield from _records(merge, new, history, types)
+    except DifferentRows as e:
+        differing = e.keys.append_column(REMARK, pa.repeat(json.dumps({"keys": list(layout.keys)}), e.keys.num_rows))
+        yield from _completed(differing, types).to_batches()
+    except InvalidQuery as e:
+        yield _remark({"error": str(e)}, types)
+
+
+def _records(merge: _Merge, new: pa.Table, history: _PartitionHistory, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+    layout = merge.layout
+    is_in_place = MERGE_STRATEGIES[merge.kind].is_by_event_time
+    absent = [*([] if is_in_place else [POSITION]), *([OP] if new[OP].null_count == new.num_rows else [])]
+    if not keys.are_distinct(new, layout.keys):
+        new = new.take(pc.sort_indices(new[POSITION]))
+    rows = Input(_readable(new, layout).drop_columns(absent), merge.event_time, merge.plan.label)
+    (records,) = kernel_of(merge.kind)([rows], history, layout)
+    done = 0
+    for table in records.tables:
+        place = table[POSITION] if is_in_place else pa.array(range(done, done + table.num_rows), pa.int64())
+        done += table.num_rows
+        filled = slices.filled(table, merge.plan).append_column(PLACE, place)
+        yield from _completed(filled, types).to_batches()
+    if records.dropped:
+        yield _remark({"dropped": records.dropped}, types)
+
+
+def _table(batches: Iterable[pa.RecordBatch]) -> pa.Table | None:
+    """Return the rows of a partition, None if there are none."""
+    every = list(batches)
+    return pa.Table.from_batches(every).combine_chunks() if every else None
+
+
+def _readable(table: pa.Table, layout: Layout) -> pa.Table:
+    """Return rows in the types of the dataset."""
+    kinds = schemas.readable(layout.schema)
+    types = {OP: pa.int32(), POSITION: pa.int64()}
+    fields = [(name, types.get(name) or kinds.field(name).type) for name in (OP, *layout.columns, POSITION)]
+    return table.select([name for name, _ in fields]).cast(pa.schema(fields))
+
+
+def _completed(table: pa.Table, types: pa.Schema) -> pa.Table:
+    """Return rows with all columns. Those that they lack are null."""
+    own = set(table.column_names)
+    columns = [table[f.name].cast(f.type) if f.name in own else pa.nulls(table.num_rows, f.type) for f in types]
+    return pa.table(columns, schema=types)
+
+
+def _remark(remark: dict[str, object], types: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([{REMARK: json.dumps(remark)}], types)
+
+
+@dataclass(frozen=True)
+class _PartitionHistory:
+    """The history of the keys of a partition."""
+
+    layout: Layout
+    records: pa.Table
+
+    def rows(self) -> RowsInMemory | None:
+        """Return the current rows, None if there are no records."""
+        if not self.records.num_rows:
+            return None
+        return rows_in_memory(_readable(self.records, self.layout), self.layout, POSITION)
+
+    def unknown(self, new: pa.Table) -> pa.Array:
+        """Return the places of the keys that no record has."""
+        old = self.records.select(new.column_names).cast(new.schema)
+        return pc.indices_nonzero(pc.invert(keys.are_in(new, old, new.column_names))).cast(pa.int64())
