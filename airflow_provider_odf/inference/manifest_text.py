@@ -12,10 +12,8 @@ from textwrap import wrap
 from typing import Any
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.inference import merge, sample
 from airflow_provider_odf.inference.column_types import ColumnType, json_type, null_text, one_format, text_type
-from airflow_provider_odf.inference.merge import Merge
-from airflow_provider_odf.inference.sample import Sample
+from airflow_provider_odf.inference.sample import Merge, Options, Sample, merge_of, read
 from airflow_provider_odf.manifest import ddl_parser
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.wording import counted
@@ -37,7 +35,7 @@ def manifest(places: Sequence[str], name: str | None = None, folder: Path | None
     :raises InvalidInput: a sample cannot be read, or the two have no column in common.
     :raises SourceUnavailable: a URL cannot be fetched.
     """
-    samples = [sample.read(place) for place in places]
+    samples = [read(place) for place in places]
     if len({s.kind for s in samples}) > 1:
         raise InvalidInput(
             f"{places[0]} is {samples[0].kind}, {places[1]} is {samples[1].kind}: use samples of one kind"
@@ -45,14 +43,14 @@ def manifest(places: Sequence[str], name: str | None = None, folder: Path | None
     if len(samples) > 1 and not set(samples[0].columns) & set(samples[1].columns):
         raise InvalidInput(f"{places[0]} and {places[1]} have no column in common: use two samples of one source")
     samples, options, types = _typed(samples)
-    chosen = merge.infer(samples, types)
+    chosen = merge_of(samples, types)
     return "\n".join(_lines(samples, options, types, chosen, _name(name, places[0]), folder or Path.cwd())) + "\n"
 
 
-def _typed(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, tuple[Any, str]], dict[str, ColumnType]]:
+def _typed(samples: Sequence[Sample]) -> tuple[list[Sample], Options, dict[str, ColumnType]]:
     """Return the samples with nulls, the options of the read step with their reasons, and the types of columns."""
     first = samples[0]
-    options = {key: (value, first.reasons.get(key, "")) for key, value in first.options.items()}
+    options = dict(first.options)
     names = list(dict.fromkeys(name for s in samples for name in s.columns))
     values = {n: [v for s in samples if n in s.columns for v in s.values(n) if v is not None] for n in names}
     if not first.is_text:
@@ -73,7 +71,7 @@ def _typed(samples: Sequence[Sample]) -> tuple[list[Sample], dict[str, tuple[Any
 
 def _lines(
     samples: Sequence[Sample],
-    options: Mapping[str, tuple[Any, str]],
+    options: Options,
     types: Mapping[str, ColumnType],
     chosen: Merge,
     name: str,

@@ -1,23 +1,34 @@
-"""A sample of a source: its rows, and the read step that reads them."""
+"""Samples of a source: their rows, the read step that reads them, and the key and the merge strategy that fit them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf.errors import InvalidInput, SourceUnavailable
+from airflow_provider_odf.inference.column_types import ColumnType, is_value
+from airflow_provider_odf.wording import counted, listed
 
 MAX_BYTES = 64 << 20
 """Largest sample."""
 
+Options: TypeAlias = dict[str, tuple[Any, str]]
+"""Options of the read step by name in a manifest, each with the reason why it was chosen."""
+
 _SEPARATORS = (",", ";", "\t", "|")
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx", b"BZh": "bzip2", b"\xfd7zX": "xz"}
+_WIDEST_KEY = 3
+_MOST_COLUMNS = 8
+"""Columns of which combinations are tried."""
+
+_NAMES = ("id", "key", "code", "uuid", "number", "no", "nr", "sku", "name")
 
 
 @dataclass(frozen=True)
@@ -28,10 +39,7 @@ class Sample:
     kind: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
-    options: dict[str, Any] = field(default_factory=dict)
-    """Options of the read step, by name in a manifest."""
-    reasons: dict[str, str] = field(default_factory=dict)
-    """Option -> why it was chosen."""
+    options: Options = field(default_factory=dict)
 
     @property
     def is_text(self) -> bool:
@@ -101,13 +109,13 @@ def _parquet(place: str, data: bytes) -> Sample:
 
 def _text(place: str, data: bytes) -> Sample:
     text, encoding = _decoded(place, data)
-    options, reasons = {}, {}
+    options: Options = {}
     if encoding != "utf-8":
-        options["encoding"], reasons["encoding"] = encoding, "the bytes are not UTF-8"
+        options["encoding"] = encoding, "the bytes are not UTF-8"
     start = text.lstrip()[:1]
     if start in ("{", "["):
-        return _json(place, text, options, reasons)
-    return _csv(place, text, options, reasons)
+        return _json(place, text, options)
+    return _csv(place, text, options)
 
 
 def _decoded(place: str, data: bytes) -> tuple[str, str]:
@@ -122,19 +130,19 @@ def _decoded(place: str, data: bytes) -> tuple[str, str]:
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 
-def _json(place: str, text: str, options: dict[str, Any], reasons: dict[str, str]) -> Sample:
+def _json(place: str, text: str, options: Options) -> Sample:
     try:
         document = json.loads(text)
     except ValueError:
-        return _json_lines(place, text, options, reasons)
+        return _json_lines(place, text, options)
     if isinstance(document, dict) and document.get("type") == "FeatureCollection":
         return _features(place, "GeoJson", document.get("features", []))
     path, records = _records(document)
     if records is None:  # a file with one line
-        return _json_lines(place, text, options, reasons)
+        return _json_lines(place, text, options)
     if path:
-        options["subPath"], reasons["subPath"] = path, "the rows are in this array"
-    return _objects(place, "Json", records, options, reasons)
+        options["subPath"] = path, "the rows are in this array"
+    return _objects(place, "Json", records, options)
 
 
 def _records(document: Any) -> tuple[str, list[Any] | None]:
@@ -148,7 +156,7 @@ def _records(document: Any) -> tuple[str, list[Any] | None]:
     return "", None
 
 
-def _json_lines(place: str, text: str, options: dict[str, Any], reasons: dict[str, str]) -> Sample:
+def _json_lines(place: str, text: str, options: Options) -> Sample:
     records = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
@@ -157,44 +165,41 @@ def _json_lines(place: str, text: str, options: dict[str, Any], reasons: dict[st
             raise InvalidInput(f"{place}:{number}: neither a JSON document nor JSON lines: {e}") from None
     if records and all(isinstance(r, dict) and r.get("type") == "Feature" for r in records):
         return _features(place, "NdGeoJson", records)
-    return _objects(place, "NdJson", records, options, reasons)
+    return _objects(place, "NdJson", records, options)
 
 
 def _features(place: str, kind: str, features: Sequence[Any]) -> Sample:
-    return _objects(place, kind, [{**f.get("properties", {}), "geometry": f.get("geometry")} for f in features], {}, {})
+    return _objects(place, kind, [{**f.get("properties", {}), "geometry": f.get("geometry")} for f in features], {})
 
 
-def _objects(place: str, kind: str, records: Sequence[Any], options: dict[str, Any], reasons: dict[str, str]) -> Sample:
+def _objects(place: str, kind: str, records: Sequence[Any], options: Options) -> Sample:
     if not all(isinstance(record, dict) for record in records):
         raise InvalidInput(f"{place}: the rows must be JSON objects")
     columns = tuple(dict.fromkeys(key for record in records for key in record))
     rows = tuple(tuple(record.get(name) for name in columns) for record in records)
-    return Sample(place, kind, columns, rows, options, reasons)
+    return Sample(place, kind, columns, rows, options)
 
 
 # --- CSV ------------------------------------------------------------------------------------------------------------
 
 
-def _csv(place: str, text: str, options: dict[str, Any], reasons: dict[str, str]) -> Sample:
-    from airflow_provider_odf.inference.column_types import is_value
-
+def _csv(place: str, text: str, options: Options) -> Sample:
     separator = _separator(text)
     records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(record)]
     if not records:
         raise InvalidInput(f"{place}: the sample is empty: use a file with typical rows")
     if separator != ",":
-        options["separator"], reasons["separator"] = separator, "most values of the first line are between these"
+        options["separator"] = separator, "most values of the first line are between these"
     width = len(records[0])
     for number, record in enumerate(records, 1):
         if len(record) != width:
             what = f"record {number} has {len(record)} values, but the first one has {width}"
             raise InvalidInput(f"{place}: {what}: the file is no CSV, or has lines above its header: remove these")
     has_header = not any(is_value(cell) for cell in records[0])
-    options["header"] = has_header
-    reasons["header"] = "the first line has names" if has_header else "the first line has values"
+    options["header"] = has_header, "the first line has names" if has_header else "the first line has values"
     names = records[0] if has_header else [""] * width
     rows = tuple(tuple(cell if cell != "" else None for cell in record) for record in records[has_header:])
-    return Sample(place, "Csv", tuple(_names(names)), rows, options, reasons)
+    return Sample(place, "Csv", tuple(_names(names)), rows, options)
 
 
 def _separator(text: str) -> str:
@@ -211,3 +216,100 @@ def _names(header: Sequence[str]) -> Iterator[str]:
         name = next(n for n in (name, *(f"{name}_{i}" for i in range(2, len(header) + 2))) if n not in seen)
         seen.add(name)
         yield name
+
+
+# --- key and strategy -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Merge strategy with its key, and the column of event times if it has one."""
+
+    kind: str
+    key: tuple[str, ...]
+    reasons: tuple[str, ...]
+    event_time: str | None = None
+
+
+def merge_of(samples: Sequence[Sample], types: Mapping[str, ColumnType]) -> Merge:
+    """Return the merge strategy that fits one or two samples of a source."""
+    candidates = list(_keys(samples, types))
+    times = [n for n, t in types.items() if t.sql in ("DATE", "TIMESTAMP") and _is_full(samples, n)]
+    time = times[0] if times else None
+    if not candidates:
+        why = ". ".join(
+            ["no columns have unique values without nulls, so there is no key: rows are added", *_again(samples)]
+        )
+        return Merge("Append", (), (why,), time)
+    key = candidates[0]
+    kind, why = _strategy(samples, key, time)
+    return Merge(kind, key, (why, _about(key, candidates[1:5], samples)), time if kind == "Ledger" else None)
+
+
+def _about(key: Sequence[str], others: Sequence[Sequence[str]], samples: Sequence[Sample]) -> str:
+    where = "both samples" if len(samples) > 1 else "the sample"
+    about = f"{', '.join(key)} {'is' if len(key) == 1 else 'are'} unique and never null in {where}"
+    also = [other[0] if len(other) == 1 else f"({', '.join(other)})" for other in others]
+    return f"{about}, as {'are' if len(also) > 1 else 'is'} {listed(also)}" if also else about
+
+
+def _strategy(samples: Sequence[Sample], key: Sequence[str], time: str | None) -> tuple[str, str]:
+    if len(samples) == 1:
+        return "Snapshot", (
+            "assumes that each file has all current rows. If files have only new rows, use Ledger. "
+            "A second sample, `odf new A B`, shows it"
+        )
+    before, after = (_by_key(sample, key, samples[0].columns) for sample in samples)
+    shared = before.keys() & after.keys()
+    changed, gone = sum(before[k] != after[k] for k in shared), len(before) - len(shared)
+    if changed:
+        return "Snapshot", f"{counted(changed, 'row')} of both samples changed under the same key"
+    if not shared:
+        return "Ledger", "the second sample has only new keys, so each file has new rows"
+    if gone:
+        return "Snapshot", f"{counted(gone, 'row')} of the first sample disappeared"
+    if time is not None and len(after) > len(before):
+        return "Ledger", f"rows were only added, and {time} has their times"
+    return "Snapshot", "nothing shows that rows are events: they have no times, or none was added"
+
+
+def _again(samples: Sequence[Sample]) -> Iterator[str]:
+    if len(samples) > 1 and (again := len(set(map(repr, samples[0].rows)) & set(map(repr, samples[1].rows)))):
+        yield f"the second sample repeats {counted(again, 'row')} of the first one, which would be added again"
+
+
+def _by_key(sample: Sample, key: Sequence[str], columns: Sequence[str]) -> dict[tuple[Any, ...], str]:
+    keys = zip(*(sample.values(name) for name in key), strict=True)
+    places = [sample.columns.index(name) if name in sample.columns else None for name in columns]
+    rows = (repr([None if at is None else row[at] for at in places]) for row in sample.rows)
+    return dict(zip(keys, rows, strict=True))
+
+
+def _keys(samples: Sequence[Sample], types: Mapping[str, ColumnType]) -> Iterator[tuple[str, ...]]:
+    """Yield the narrowest keys, the likeliest first."""
+    usable = [n for n, t in types.items() if t.sql not in ("DOUBLE", "BOOLEAN") and "nested" not in t.reason]
+    usable = sorted((n for n in usable if _is_full(samples, n)), key=lambda n: _rank(n, types[n], list(types)))
+    for width in range(1, _WIDEST_KEY + 1):
+        # Of several columns, the first ones say what a row is about; the last ones are measured.
+        columns = usable if width == 1 else [n for n in types if n in usable][:_MOST_COLUMNS]
+        keys = [key for key in combinations(columns, width) if all(_is_unique(s, key) for s in samples)]
+        if keys:
+            yield from keys
+            return
+
+
+def _rank(name: str, kind: ColumnType, order: Sequence[str]) -> tuple[bool, bool, int]:
+    is_named = name.lower().split("_")[-1] in _NAMES or name.lower().endswith("id")
+    return kind.sql in ("DATE", "TIMESTAMP") or kind.sql.startswith("DECIMAL"), not is_named, order.index(name)
+
+
+def _is_full(samples: Sequence[Sample], name: str) -> bool:
+    return all(name in s.columns and None not in s.values(name) for s in samples)
+
+
+def _is_unique(sample: Sample, key: Sequence[str]) -> bool:
+    try:
+        values = list(zip(*(sample.values(name) for name in key), strict=True))
+        return len(set(values)) == len(values)
+    except TypeError:  # nested values
+        return False
