@@ -6,6 +6,7 @@ also decides whether a large file may be split.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,3 +61,27 @@ POSIX_YEAR = re.compile("%y(?!y)")
 
 MAX_DEPTH = 50
 """Maximum nesting of lists and structs in a type. Arrow supports at most 64 levels."""
+
+_JAVA_ENCODINGS = {
+    "windows-31j": "cp932",
+    "x-windows-949": "cp949",
+    "x-windows-950": "cp950",
+    "x-macroman": "mac-roman",
+}
+
+
+def python_encoding(name: str) -> str:
+    """Return Python's name of an encoding, of which the registries of IANA and Java may have others.
+
+    >>> python_encoding("Windows-31J")
+    'cp932'
+
+    :raises ValueError: the encoding is unknown, or does not encode text.
+    """
+    key = name.strip().lower() or "utf-8"
+    try:
+        codec = codecs.lookup(_JAVA_ENCODINGS.get(key, key)).name
+        "".encode(codec)  # Python also has codecs that are not of text
+    except LookupError:
+        raise ValueError(f"unknown encoding {name!r}") from None
+    return codec

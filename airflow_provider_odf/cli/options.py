@@ -20,7 +20,7 @@ from airflow_provider_odf.errors import (
     Problem,
 )
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.text_table import cell, table
+from airflow_provider_odf.wording import cell, table
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset

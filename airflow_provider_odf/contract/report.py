@@ -19,8 +19,7 @@ from xml.etree import ElementTree as ET
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import FAILED_CLAUSES, Check, CheckResult, ContractReport
-from airflow_provider_odf.text_table import table
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, table
 
 EXIT_CODES = {"passed": 0, "warning": 0, "failed": 1, "error": 3}
 """Result of a report -> exit code of ``odf contract test``."""

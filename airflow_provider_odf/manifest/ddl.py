@@ -12,11 +12,11 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import data_schema as d
 from airflow_provider_odf.manifest import ddl_parser
-from airflow_provider_odf.manifest.encoding import python_name
 from airflow_provider_odf.manifest.fragments import MergeStrategy, ReadStep
 from airflow_provider_odf.manifest.model import SetVocab
 from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.protocol import Column
+from airflow_provider_odf.read_steps import python_encoding
 
 _SPARK_TYPES = {
     "Binary": "BINARY",
@@ -108,7 +108,7 @@ def read_step(read: ReadStep) -> protocol.ReadStep:
         if getattr(read, name, None) is not None
     }
     if "encoding" in options:
-        options["encoding"] = _read_as("encoding", options["encoding"], python_name)
+        options["encoding"] = _read_as("encoding", options["encoding"], python_encoding)
     for name in ("date_format", "timestamp_format"):
         if (pattern := getattr(read, name, None)) is not None:
             options[name] = _read_as(to_camel(name), pattern, java_pattern)

@@ -14,13 +14,12 @@ from airflow_provider_odf import column_rules
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import ddl, ddl_parser, fetch_kinds
 from airflow_provider_odf.manifest import model as m
-from airflow_provider_odf.manifest.encoding import python_name
 from airflow_provider_odf.manifest.findings import INVALID, Finding, Findings, NotValid, rule, rule_of, valid
 from airflow_provider_odf.manifest.fragments import Read
 from airflow_provider_odf.manifest.time_format import java_pattern
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, can_follow
 from airflow_provider_odf.protocol import Column, DatasetVocabulary, MergeStrategy
-from airflow_provider_odf.read_steps import GEOMETRY, NOT_IN_CSV_FORMAT, READ_STEPS, Types
+from airflow_provider_odf.read_steps import GEOMETRY, NOT_IN_CSV_FORMAT, READ_STEPS, Types, python_encoding
 from airflow_provider_odf.wording import suggestion
 
 Source: TypeAlias = m.SetPollingSource | m.AddPushSource
@@ -196,7 +195,7 @@ def _characters(read: m.ReadStepCsv) -> Findings:
 @rule_of(m.ReadStepCsv, m.ReadStepJson, m.ReadStepNdJson)
 def _encoding(read: m.ReadStepCsv | m.ReadStepJson | m.ReadStepNdJson) -> Findings:
     try:
-        python_name(read.encoding or "")
+        python_encoding(read.encoding or "")
     except ValueError as e:
         yield Finding(("encoding",), str(e), "such as utf-8, latin1, windows-1252")
 

@@ -133,7 +133,7 @@ def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
 
 
 def _csv(rows: Rows, target: BinaryIO) -> Iterator[int]:
-    from airflow_provider_odf.text_table import cell
+    from airflow_provider_odf.wording import cell
 
     with _text(target) as text:
         writer = csv.writer(text, lineterminator="\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.manifest.encoding import python_name
+from airflow_provider_odf.read_steps import python_encoding
 
 
 @pytest.mark.parametrize(
@@ -23,10 +23,10 @@ from airflow_provider_odf.manifest.encoding import python_name
     ],
 )
 def test_names(name: str, python: str) -> None:
-    assert python_name(name) == python
+    assert python_encoding(name) == python
 
 
 @pytest.mark.parametrize("name", ["utf-9", "rot13", "base64"])
 def test_what_is_no_encoding_of_texts(name: str) -> None:
     with pytest.raises(ValueError, match=f"^unknown encoding '{name}'$"):
-        python_name(name)
+        python_encoding(name)
