@@ -14,7 +14,7 @@ from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
 from airflow_provider_odf.chain.dataset_facts import block_yaml
 from airflow_provider_odf.chain.publications import data_as_of
-from airflow_provider_odf.chain.record_rows import Rows, state_rows, tail_rows
+from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.cli.options import (
     MAX_TABLE_ROWS,
     AsOfOption,
@@ -24,6 +24,7 @@ from airflow_provider_odf.cli.options import (
     RowFormatOption,
     StoreOption,
     absolute,
+    existing_dataset,
     existing_store,
     near,
     print_rows,
@@ -50,10 +51,10 @@ def tail(
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """Show the newest rows of a dataset's history, in offset order."""
-    opened = existing_store(store)
-    dataset = opened.dataset(name)
+    opened, dataset = existing_dataset(store, name)
     block = ref_or_block(dataset, ref, as_of, data_as_of)
-    _print(tail_rows(dataset, n, block, cache=opened.cache(name)), how, "no records yet")
+    rows = tail_rows(dataset, n, block, cache=opened.cache(name))
+    print_rows(rows, how, rows.columns, nothing="no records yet")
 
 
 def state(
@@ -71,20 +72,13 @@ def state(
 ) -> None:
     """Show the current rows of a dataset, by its merge key. Without a key, these are the rows without a later
     retraction or correction."""
-    opened = existing_store(store)
-    dataset = opened.dataset(name)
+    opened, dataset = existing_dataset(store, name)
     rows = state_rows(dataset, ref_or_block(dataset, ref, as_of, data_as_of), cache=opened.cache(name))
-    most = n or (MAX_TABLE_ROWS if how is RowFormat.table else len(rows))
-    _print(rows.first(most), how, "no current records" if rows.columns else "no records yet")
-    if n is None and len(rows) > most:
-        print(f"… {counted(len(rows) - most, 'more row')}: use -n or --format csv", file=sys.stderr)
-
-
-def _print(rows: Rows, how: RowFormat, nothing: str) -> None:
-    if not rows and how is RowFormat.table:
-        print(nothing, file=sys.stderr)
-    else:
-        print_rows(rows, how, rows.columns)
+    limit = n or (MAX_TABLE_ROWS if how is RowFormat.table else len(rows))
+    nothing = "no current records" if rows.columns else "no records yet"
+    print_rows(rows.first(limit), how, rows.columns, nothing=nothing)
+    if n is None and len(rows) > limit:
+        print(f"… {counted(len(rows) - limit, 'more row')}: use -n or --format csv", file=sys.stderr)
 
 
 class ExportForm(str, Enum):

@@ -20,7 +20,7 @@ from airflow_provider_odf.cli.options import (
     NameArgument,
     RefOption,
     StoreOption,
-    existing_store,
+    existing_dataset,
     print_json,
     print_rows,
     ref_or_block,
@@ -111,8 +111,7 @@ def show(
 ) -> None:
     """Show the upstream graph of a dataset: its sources and inputs, and those of its inputs, as of the blocks that were
     read. JSON has every node once, with its inputs."""
-    opened = existing_store(store, input_store)
-    dataset = opened.dataset(name)
+    opened, dataset = existing_dataset(store, name, input_store)
     block = ref_or_block(dataset, ref, as_of, block_as_of)
     root = upstream(opened, dataset, ref=block, edition=edition.value)
     if how is Format.json:

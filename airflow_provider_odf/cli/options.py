@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from airflow_provider_odf.errors import (
-    InvalidInput,
-    Problem,
-)
+from airflow_provider_odf.errors import InvalidInput, Problem
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.wording import cell, table
 
@@ -45,8 +42,6 @@ StoreOption = Annotated[
     str | None,
     typer.Option("--store", help="Path or URI of the store.", envvar="ODF_STORE", show_default="./odf-store"),
 ]
-
-
 InputStoresOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -57,11 +52,7 @@ InputStoresOption = Annotated[
         show_default="none",
     ),
 ]
-
-
 NameArgument = Annotated[str, typer.Argument(help="Name of a dataset in the store.", metavar="NAME")]
-
-
 RefOption = Annotated[
     str | None,
     typer.Option(
@@ -70,8 +61,6 @@ RefOption = Annotated[
         show_default="head",
     ),
 ]
-
-
 AsOfOption = Annotated[
     str | None,
     typer.Option(
@@ -81,25 +70,15 @@ AsOfOption = Annotated[
         metavar="TIME|BLOCK",
     ),
 ]
-
-
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]
-
-
 RowFormatOption = Annotated[RowFormat, typer.Option("--format", help="Output format.")]
-
-
 SystemTimeOption = Annotated[
     str | None, typer.Option(help="System time of new blocks, RFC 3339.", show_default="now", metavar="RFC3339")
 ]
-
-
 ForbidOption = Annotated[
     list[str] | None,
     typer.Option(help="Forbid a kind of step: Pipe or Container.", metavar="KIND"),
 ]
-
-
 VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Print progress messages and tracebacks.")]
 
 
@@ -124,6 +103,16 @@ def existing_store(store: str | None, input_stores: Sequence[str] | None = None)
     opened = open_store(store, input_stores)
     _check_exists(opened, "--store or ODF_STORE")
     return opened
+
+
+def existing_dataset(store: str | None, name: str, input_stores: Sequence[str] | None = None) -> tuple[Store, Dataset]:
+    """Return the store of a command that needs an existing one, and a dataset in it.
+
+    :raises InvalidInput: there is no such folder.
+    :raises DatasetNotFound: it has no such dataset.
+    """
+    opened = existing_store(store, input_stores)
+    return opened, opened.dataset(name)
 
 
 def _check_exists(store: Store, option: str) -> None:
@@ -171,10 +160,20 @@ def print_json(value: object) -> None:
 
 
 def print_rows(
-    rows: Iterable[Mapping[str, Any]], how: Format | RowFormat, columns: Sequence[str] | None = None
+    rows: Iterable[Mapping[str, Any]],
+    how: Format | RowFormat,
+    columns: Sequence[str] | None = None,
+    *,
+    nothing: str = "",
 ) -> None:
     """Print rows with the same columns. JSON is one array of objects; in CSV and tables null is empty. JSON and CSV are
-    written row by row. Default for ``columns`` are the keys of the first row, if ``rows`` is a sequence."""
+    written row by row. Default for ``columns`` are the keys of the first row, if ``rows`` is a sequence.
+
+    :param nothing: what is said on standard error in place of a table without rows.
+    """
+    if nothing and not rows and how.value == "table":
+        print(nothing, file=sys.stderr)
+        return
     if how.value == "json":
         _print_json_array(rows)
         return
@@ -235,9 +234,4 @@ def print_problems(errors: Iterable[Problem], warnings: Iterable[Problem], *, is
 
 
 def problem_json(severity: str, problem: Problem) -> dict[str, Any]:
-    return {
-        "severity": severity,
-        **asdict(problem.place),
-        "message": problem.message,
-        "fix": problem.fix,
-    }
+    return {"severity": severity, **asdict(problem.place), "message": problem.message, "fix": problem.fix}

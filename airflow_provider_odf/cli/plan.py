@@ -129,28 +129,20 @@ def _lines(plan: Plan) -> Iterator[str]:
     if plan.is_new:
         yield "  + Seed  (a new dataset id)"
     for change in plan.changes:
-        yield f"  {_sign(change)} {_title(change)}" + (f"  ({change.place})" if change.place else "")
+        yield f"  {_title(change)}" + (f"  ({change.place})" if change.place else "")
         if change.before is None:
-            yield from _values("", _content(change))
+            content = dump(change.event)
+            yield from _values("", {key: content[key] for key in content if key not in ("kind", "sourceName")})
         secrets = _secrets(change)
         for difference in change.differences:
             yield from (without(line, secrets) for line in _difference(difference))
     yield from (f"  {note}" for note in plan.notes)
 
 
-def _sign(change: Change) -> str:
-    if change.event.kind.startswith("Disable"):
-        return "-"
-    return "+" if change.before is None else "~"
-
-
 def _title(change: Change) -> str:
-    name = getattr(change.event, "source_name", None)
-    return f"{change.event.kind} {name}" if name else change.event.kind
-
-
-def _content(change: Change) -> dict[str, Any]:
-    return {key: value for key, value in public_source.dump(change.event).items() if key not in ("kind", "sourceName")}
+    kind, name = change.event.kind, getattr(change.event, "source_name", None)
+    sign = "-" if kind.startswith("Disable") else "+" if change.before is None else "~"
+    return f"{sign} {kind} {name}" if name else f"{sign} {kind}"
 
 
 def _secrets(change: Change) -> set[str]:

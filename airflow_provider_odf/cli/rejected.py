@@ -22,7 +22,7 @@ from airflow_provider_odf.cli.options import (
     RowFormatOption,
     StoreOption,
     VerboseOption,
-    existing_store,
+    existing_dataset,
     print_json,
     print_rows,
 )
@@ -37,27 +37,16 @@ from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.protocol import ContractReport
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.wording import counted, listed
 
 GROUP = typer.Typer(no_args_is_help=True)
-
-
 _REF = "Ref of the candidate."
-
-
 RefArgument = Annotated[str | None, typer.Argument(help=_REF, show_default="the newest")]
-
-
 UndecidedArgument = Annotated[
     str | None, typer.Argument(help=_REF, show_default="the newest that waits for a decision")
 ]
-
-
 ReasonOption = Annotated[str | None, typer.Option(help="Why, for the record of the decision.", metavar="TEXT")]
-
-
 _COLUMNS = ("outcome", "severity", "field", "description", "expected", "reason", "failedRows")
 
 
@@ -69,17 +58,16 @@ def rejected() -> None:
 @GROUP.command("list")
 def list_(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:
     """List the rejected candidates of a dataset, newest last."""
-    dataset = existing_store(store).dataset(name)
+    _, dataset = existing_dataset(store, name)
     entries = [_entry(dataset, r, how) for r in rejections(dataset)]
-    if not entries and how is Format.table:
-        print("no rejected candidates", file=sys.stderr)
-        return
-    print_rows(entries, how)
+    print_rows(entries, how, nothing="no rejected candidates")
 
 
 def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any]:
     record, report, is_lost = rejection.record, rejection.report, rejection.record == LOST
     decision = "discarded" if record.is_discarded else "accepted" if is_accepted(dataset, record) else None
+    # As `show` counts them: warnings are none.
+    failed = sum(state(result) == "fail" for result in report.results) if report else 0
     return {
         "ref": rejection.ref,
         "hash": rejection.block_hash if how is Format.json else rejection.block_hash[:13],
@@ -87,17 +75,12 @@ def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any
         "records": rejection.records,
         "reason": None if is_lost else "held back" if record.held else "contract",
         "contract": "unknown: the report is missing or damaged" if is_lost else report.contract if report else None,
-        "failed": None if is_lost else _failed(report) if report else 0,
+        "failed": None if is_lost else failed,
         "superseded": None if is_lost else rejection.base != dataset.head(),
         "decision": decision,
         "decidedBy": record.decided_by.who if record.decided_by is not None else None,
         "why": record.decided_by.reason if record.decided_by is not None else None,
     }
-
-
-def _failed(report: ContractReport) -> int:
-    """Return the number of failed clauses as `odf rejected show` counts them: warnings are none."""
-    return sum(state(result) == "fail" for result in report.results)
 
 
 @GROUP.command()
@@ -115,8 +98,7 @@ def show(
 
     Values of columns that the contract classifies as sensitive, or that are made of such columns, are masked.
     """
-    opened = existing_store(store)
-    dataset = opened.dataset(name)
+    opened, dataset = existing_dataset(store, name)
     rejection = find(dataset, ref)
     if rows:
         _print_rows_of(opened, dataset, rejection, n, how)
@@ -146,10 +128,7 @@ def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, most: i
     state = replay(dataset, rejection.block_hash)
     sensitive = SensitiveColumns(store).names(dataset, state)
     rows = rejected_rows(dataset, rejection, most, state, sensitive=sensitive)
-    if not rows.total and how is RowFormat.table:
-        print("the report has no rows: show it without --rows", file=sys.stderr)
-        return
-    print_rows(rows, how, rows.columns)
+    print_rows(rows if rows.total else (), how, rows.columns, nothing="the report has no rows: show it without --rows")
     if rows.total > most:
         print(f"… {counted(rows.total - most, 'more row')}: use -n", file=sys.stderr)
 
@@ -166,8 +145,7 @@ def publish(
     the same input publishes it. To publish a discarded candidate, name its ref.
     """
     author = of_command("odf rejected publish", reason)
-    target = existing_store(store)
-    dataset = target.dataset(name)
+    target, dataset = existing_dataset(store, name)
     rejection = find_undecided(dataset, ref)
     is_on_head, record = rejection.base == dataset.head(), rejection.record
     if not is_on_head and not record.is_discarded and is_accepted(dataset, record):
@@ -211,8 +189,7 @@ def retest(
     Its data is not fetched again. This is for a contract that was corrected, or clauses about other datasets.
     """
     author = of_command("odf rejected retest", reason)
-    target = existing_store(store)
-    dataset = target.dataset(name)
+    target, dataset = existing_dataset(store, name)
     rejection = find_undecided(dataset, ref)
     declared = manifest_of(manifest, name, target) if manifest is not None else None
     with LocalRunner() as runner:
@@ -235,7 +212,7 @@ def discard(
     Later runs no longer fail because of it, and continue with newer data of the source. Its blocks and slices are kept.
     """
     author = of_command("odf rejected discard", reason)
-    dataset = existing_store(store).dataset(name)
+    _, dataset = existing_dataset(store, name)
     rejection = find_undecided(dataset, ref)
     if rejection.record.is_discarded:
         _print_unchanged(dataset, rejection)

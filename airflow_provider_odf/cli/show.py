@@ -35,6 +35,7 @@ from airflow_provider_odf.cli.options import (
     RowFormat,
     RowFormatOption,
     StoreOption,
+    existing_dataset,
     existing_store,
     near,
     print_json,
@@ -66,20 +67,16 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
         code = 1
     for dataset in target.datasets():
         try:
-            found = health(read_facts(target, dataset), Runs(), now)
-            rows.append({**summary(dataset), "health": found.word, "healthReason": found.reason})
+            worst = health(read_facts(target, dataset), Runs(), now)
+            rows.append({**summary(dataset), "health": worst.word, "healthReason": worst.reason})
         except Exception as e:  # any error: the other datasets follow
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
-    if rows or how is not RowFormat.table:
-        print_rows([_readable(row) for row in rows] if how is RowFormat.table else rows, how, _SUMMARY)
-    elif not code:
-        print("no datasets yet", file=sys.stderr)
+    if how is RowFormat.table:
+        rows = [{**row, "records": f"{row['records']:,}", "size": public_source.size(row["size"])} for row in rows]
+    if rows or how is not RowFormat.table or not code:
+        print_rows(rows, how, _SUMMARY, nothing="no datasets yet")
     raise typer.Exit(code)
-
-
-def _readable(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {**row, "records": f"{row['records']:,}", "size": public_source.size(row["size"])}
 
 
 def show(
@@ -91,8 +88,7 @@ def show(
     how: FormatOption = Format.table,
 ) -> None:
     """Show the description, license, attachments, sources, schema, size and state of a dataset."""
-    opened = existing_store(store)
-    dataset = opened.dataset(name)
+    opened, dataset = existing_dataset(store, name)
     state = replay(dataset)
     if attachment is not None:
         _print_attachment(state, str(dataset.alias), attachment, how)
@@ -221,8 +217,7 @@ def log(
     `systemTime` is the time of the merge, `published` when readers saw the block. It is empty where no publication is
     recorded: the time of the block counts.
     """
-    opened = existing_store(store)
-    dataset = opened.dataset(name)
+    opened, dataset = existing_dataset(store, name)
     entries = log_entries(dataset, ref_or_block(dataset, ref, as_of, block_as_of))
     if how is Format.json:
         print_json(list(entries))
@@ -249,13 +244,12 @@ def publications(
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """Show the newest publications of a dataset: when they were merged and published, by whom and why."""
-    dataset = existing_store(store).dataset(name)
+    _, dataset = existing_dataset(store, name)
     recorded = newest(published_history(dataset, ref or "head"), n)[::-1]
     rows = [_publication_row(dataset, entry, publication) for entry, publication in recorded]
-    if rows or how is not RowFormat.table:
-        print_rows([{**row, "hash": row["hash"][:13]} for row in rows] if how is RowFormat.table else rows, how)
-    else:
-        print("no publication is recorded: the times of blocks count", file=sys.stderr)
+    if how is RowFormat.table:
+        rows = [{**row, "hash": row["hash"][:13]} for row in rows]
+    print_rows(rows, how, nothing="no publication is recorded: the times of blocks count")
 
 
 def _publication_row(dataset: Dataset, entry: Entry, publication: Publication | None) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from airflow_provider_odf.cli.options import (
     InputStoresOption,
     NameArgument,
     StoreOption,
+    existing_dataset,
     existing_store,
     near,
     open_store,
@@ -166,8 +167,7 @@ def reset(
     The id and the metadata stay: vocabulary, transform, description, license and attachments. The schema, the data, and
     candidates that wait go. Writers may be running. The earlier history stays under a ref until `odf gc` removes it.
     """
-    target = existing_store(store)
-    dataset = target.dataset(name)
+    target, dataset = existing_dataset(store, name)
     done = resets.plan(dataset) if dry_run else resets.reset(target, dataset)
     if done.changes_nothing:
         print(f"{dataset.alias}: nothing to reset: the dataset has no data yet")

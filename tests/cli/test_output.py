@@ -40,13 +40,10 @@ def test_a_long_state_is_cut_in_a_table_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Store:
-        def dataset(self, name: str) -> str:
-            return name
-
         def cache(self, name: str) -> str:
             return name
 
-    monkeypatch.setattr(inspect, "existing_store", lambda store: Store())
+    monkeypatch.setattr(inspect, "existing_dataset", lambda store, name: (Store(), name))
     monkeypatch.setattr(inspect, "state_rows", lambda dataset, ref, cache: numbers(3500))
     inspect.state("numbers", None)
     out, err = capsys.readouterr()
@@ -60,11 +57,11 @@ def test_a_long_state_is_cut_in_a_table_alone(
 
 
 def test_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    inspect._print(Rows(()), RowFormat.table, "no records yet")
+    print_rows(Rows(()), RowFormat.table, (), nothing="no records yet")
     assert capsys.readouterr() == ("", "no records yet\n")
-    inspect._print(numbers(0), RowFormat.table, "no current records")
+    print_rows(numbers(0), RowFormat.table, ("n",), nothing="no current records")
     assert capsys.readouterr() == ("", "no current records\n")
-    inspect._print(numbers(0), RowFormat.csv, "no current records")
+    print_rows(numbers(0), RowFormat.csv, ("n",), nothing="no current records")
     assert capsys.readouterr() == ("n\n", "")
 
 
