@@ -93,35 +93,34 @@ class ApplicationLineage:
 
 def of_task(context: Context, datasets: Callable[[], TaskLineage | None]) -> ApplicationLineage | None:
     """Return the lineage of a task's applications, or None if Airflow sends none for the task."""
-    from airflow.providers.openlineage import conf
-
-    if "ti" not in context or conf.is_disabled():
+    parents = _parents(context, "lineage of Spark applications is not sent")
+    if parents is None:
         return None
     from airflow.providers.openlineage.api import emit
 
-    try:
-        parents = _parents(context)
-    except Exception as e:  # Lineage must not fail a task.
-        log.warning("lineage of Spark applications is not sent: %s", e)
-        return None
-    return ApplicationLineage(parents, datasets, emit) if parents else None
+    return ApplicationLineage(parents, datasets, emit)
 
 
 def run_id_of(context: Context) -> str | None:
     """Return the id of a task's run in lineage, or None if Airflow sends none for the task."""
-    from airflow.providers.openlineage import conf
-
-    if "ti" not in context or "task" not in context or conf.is_disabled():
-        return None
-    try:
-        parents = _parents(context)
-    except Exception as e:  # Lineage must not fail a task.
-        log.warning("the run has no id in lineage: %s", e)
-        return None
+    parents = _parents(context, "the run has no id in lineage") if "task" in context else None
     return parents.parent.id if parents is not None else None
 
 
-def _parents(context: Context) -> Parents | None:
+def _parents(context: Context, problem: str) -> Parents | None:
+    """Return the names of a task's run and its root. An error is logged as a ``problem``: it must not fail the task."""
+    from airflow.providers.openlineage import conf
+
+    if "ti" not in context or conf.is_disabled():
+        return None
+    try:
+        return _named_parents(context)
+    except Exception as e:
+        log.warning("%s: %s", problem, e)
+        return None
+
+
+def _named_parents(context: Context) -> Parents | None:
     from airflow.providers.openlineage import conf
     from airflow.providers.openlineage.plugins import macros
     from airflow.providers.openlineage.utils.emission_policy import resolve_task_emission_policy

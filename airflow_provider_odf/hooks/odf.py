@@ -190,10 +190,7 @@ def _connection(conn_id: str) -> Connection:
     Commands such as ``airflow dags reserialize`` build DAGs without a supervisor. There the public API
     (`BaseHook.get_connection`) reads environment variables and an external secrets backend, but not the metadata
     database. A DAG would get another store, and its asset another URI, than in the DAG processor. Only this function
-    therefore uses Airflow's own model, which also reads the database.
-
-    :raises AirflowNotFoundException: there is no such connection.
-    """
+    therefore uses Airflow's own model, which also reads the database."""
     connection: Connection
     try:
         connection = BaseHook.get_connection(conn_id)

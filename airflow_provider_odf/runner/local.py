@@ -10,12 +10,10 @@ import queue
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from types import TracebackType
 from typing import IO
 
 from airflow_provider_odf import errors, protocol
@@ -23,7 +21,7 @@ from airflow_provider_odf.engine import archive, jvm
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps, memory
-from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, root_cause, settle
+from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, Runner, Tail, settle
 from airflow_provider_odf.source import uris
 
 EVERY_PROCESSOR = "local[*]"
@@ -37,7 +35,6 @@ PACKAGES = "ODF_SPARK_PACKAGES"
 MOST_ROWS = "ODF_MAX_RESULT_ROWS"
 """Environment variable with the maximum number of rows of a derivative's result in one task of Spark."""
 
-_TAIL_LINES = 200
 _PATIENCE_SECONDS = 2
 _LISTENER_SECONDS = 30
 """Time that Spark's OpenLineage listener has to send its last events."""
@@ -45,7 +42,7 @@ _LISTENER_SECONDS = 30
 _LAST_LINE = b"\n"
 
 
-class LocalRunner:
+class LocalRunner(Runner):
     """The default runner: ``local[*]`` in a child process, which ends with this one.
 
     ``conf`` are Spark settings. Their ``spark.driver.memory`` is the heap, else ``ODF_LOCAL_MEMORY`` of the environment
@@ -76,10 +73,7 @@ class LocalRunner:
         self._lock = threading.RLock()
 
     def submit(
-        self,
-        request: protocol.Request,
-        on_progress: OnProgress | None = None,
-        on_engine: OnEngine | None = None,
+        self, request: protocol.Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
     ) -> Future[protocol.Success]:
         reports = Reports(on_progress, on_engine)
         with self._lock:
@@ -103,14 +97,6 @@ class LocalRunner:
         if child is not None:
             child.end()
             archive.start_making(jvm.find_java())
-
-    def __enter__(self) -> LocalRunner:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 @dataclass(frozen=True)
@@ -142,11 +128,9 @@ class _Child:
             stderr=subprocess.PIPE,
             env={**environment, **os.environ, "PYTHONPATH": _first_on_path(str(apps.PACKAGE.parent))},
         )
-        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
-        self._errors = threading.Thread(target=self._read_errors, daemon=True)
+        self._tail = Tail(self._process.stderr)
         self._responses = threading.Thread(target=self._read_responses, daemon=True)
         self._requests = threading.Thread(target=self._write_requests, daemon=True)
-        self._errors.start()
         self._responses.start()
         self._requests.start()
 
@@ -192,7 +176,7 @@ class _Child:
                 number, _, text = line.decode().partition(" ")
                 self._handle(number, protocol.loads_response(text))
         except ValueError as e:  # not a response of the protocol
-            self._tail.append(str(e))
+            self._tail.lines.append(str(e))
             self._process.kill()
         self._clean_up()
 
@@ -205,21 +189,16 @@ class _Child:
         elif (pending := self._pending.pop(number, None)) is not None:
             settle(pending.future, response)
 
-    def _read_errors(self) -> None:
-        for line in _pipe(self._process.stderr):
-            self._tail.append(line.decode(errors="replace").rstrip())
-
     def _clean_up(self) -> None:
         """Wait for the process after it has closed its output, and fail the pending requests."""
         was_closed, self.has_ended = self.has_ended, True
         code = self._process.wait()
         self._lines.put(_LAST_LINE)
         self._requests.join(_PATIENCE_SECONDS)
-        self._errors.join()
+        output, cause = self._tail.text, self._tail.root_cause
         self._scratch.remove()
         reason = "the runner was closed" if was_closed else f"the Spark process exited with code {code}"
-        output = "\n".join(self._tail)
-        reason = f"{reason}: {cause}" if (cause := root_cause(self._tail)) and not was_closed else reason
+        reason = f"{reason}: {cause}" if cause and not was_closed else reason
         for number in list(self._pending):
             if (pending := self._pending.pop(number, None)) is not None:
                 pending.future.set_exception(errors.EngineLost(reason, output, was_closed=was_closed))

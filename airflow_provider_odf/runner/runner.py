@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, TypeAlias
 
 from airflow_provider_odf import errors, protocol
+
+_TAIL_LINES = 200
 
 OnProgress: TypeAlias = Callable[[str], None]
 OnEngine: TypeAlias = Callable[[protocol.Engine], None]
@@ -19,10 +23,7 @@ class Runner(Protocol):
     """Sends requests to an engine, which it starts with the first one."""
 
     def submit(
-        self,
-        request: protocol.Request,
-        on_progress: OnProgress | None = None,
-        on_engine: OnEngine | None = None,
+        self, request: protocol.Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
     ) -> Future[protocol.Success]:
         """Send a request and return its future. ``on_progress`` is called from another thread with progress messages,
         and ``on_engine`` with the Spark application, when it starts for the request and when it begins to work on it.
@@ -38,11 +39,13 @@ class Runner(Protocol):
     def close(self) -> None:
         """End the engine; futures that are not done raise ``errors.EngineLost``."""
 
-    def __enter__(self) -> Runner: ...
+    def __enter__(self) -> Runner:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        self.close()
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,26 @@ def settle(future: Future[protocol.Success], response: protocol.Response) -> Non
         future.set_result(response)
 
 
-def root_cause(lines: Sequence[str]) -> str:
-    """Return the most useful line of a process's output: lack of memory, else the last error, else the last line."""
-    texts = [line.strip() for line in lines if line.strip()]
-    signs = ("OutOfMemoryError", "Java exited", "Exception", "Error")
-    return next((line for sign in signs for line in reversed(texts) if sign in line), texts[-1] if texts else "")
+class Tail:
+    """The last lines that a process printed to a pipe. Reading ``text`` waits for the end of the pipe."""
+
+    def __init__(self, pipe: Iterable[bytes] | None) -> None:
+        self.lines: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._thread = threading.Thread(target=self._read, args=(pipe or (),), daemon=True)
+        self._thread.start()
+
+    def _read(self, pipe: Iterable[bytes]) -> None:
+        for line in pipe:
+            self.lines.append(line.decode(errors="replace").rstrip())
+
+    @property
+    def text(self) -> str:
+        self._thread.join()
+        return "\n".join(self.lines)
+
+    @property
+    def root_cause(self) -> str:
+        """The most useful line: lack of memory, else the last error, else the last line."""
+        texts = [line.strip() for line in self.text.splitlines() if line.strip()]
+        signs = ("OutOfMemoryError", "Java exited", "Exception", "Error")
+        return next((line for sign in signs for line in reversed(texts) if sign in line), texts[-1] if texts else "")

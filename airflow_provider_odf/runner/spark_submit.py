@@ -8,22 +8,19 @@ import signal
 import subprocess
 import sys
 import threading
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
 
 from airflow_provider_odf import closed_files, errors, protocol
 from airflow_provider_odf.engine import jvm
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps
-from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, root_cause, settle
+from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, Runner, Tail, settle
 from airflow_provider_odf.watchdog import Watchdog
 
-_TAIL_LINES = 200
 _POLL_SECONDS = 0.5
 _PATIENCE_SECONDS = 10
 _JAVA_OPTIONS = {f"spark.{role}.defaultJavaOptions": " ".join(jvm.SAME_VALUES) for role in ("driver", "executor")}
@@ -31,7 +28,7 @@ _ONCE_WATCHED = 'read -r _ || exit; exec "$0" "$@" </dev/null'
 """Starts the command only once a watchdog is running, so that it cannot outlive a killed task."""
 
 
-class SparkSubmitRunner:
+class SparkSubmitRunner(Runner):
     """``spark-submit`` to a master: standalone, YARN, Kubernetes.
 
     ``conf`` are Spark settings, ``arguments`` further options of spark-submit. Applications are named
@@ -66,10 +63,7 @@ class SparkSubmitRunner:
         self._lock = threading.RLock()
 
     def submit(
-        self,
-        request: protocol.Request,
-        on_progress: OnProgress | None = None,
-        on_engine: OnEngine | None = None,
+        self, request: protocol.Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
     ) -> Future[protocol.Success]:
         future: Future[protocol.Success] = Future()
         future.set_running_or_notify_cancel()
@@ -90,14 +84,6 @@ class SparkSubmitRunner:
                 _signal(process, signal.SIGKILL)
         self._pool.shutdown()
 
-    def __enter__(self) -> SparkSubmitRunner:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def _run(self, program: str, request: protocol.Request, reports: Reports, future: Future[protocol.Success]) -> None:
         try:
             with TemporaryDirectory("submit", self._exchange) as directory:
@@ -116,7 +102,7 @@ class SparkSubmitRunner:
         options = ["--name", name, *_conf(settings), *self._options]
         options += ["--py-files", str(apps.bundle(directory))]
         with self._start([program, *options, *main]) as process, _watched(process):
-            tail = _Tail(process)
+            tail = Tail(process.stdout)
             reports.pass_on(protocol.Progress(f"submitted {name}", protocol.Engine(name)))
             responses = _Responses(response_file, reports)
             while not _has_ended(process):
@@ -195,28 +181,6 @@ class _Responses:
                 self._reports.pass_on(response)
             else:
                 self.outcome = response
-
-
-class _Tail:
-    """The last lines that a process printed."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._lines: deque[str] = deque(maxlen=_TAIL_LINES)
-        self._thread = threading.Thread(target=self._read, args=(process,), daemon=True)
-        self._thread.start()
-
-    def _read(self, process: subprocess.Popen[bytes]) -> None:
-        for line in process.stdout or ():
-            self._lines.append(line.decode(errors="replace").rstrip())
-
-    @property
-    def text(self) -> str:
-        self._thread.join()
-        return "\n".join(self._lines)
-
-    @property
-    def root_cause(self) -> str:
-        return root_cause(self.text.splitlines())
 
 
 @contextmanager

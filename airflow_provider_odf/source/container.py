@@ -73,10 +73,7 @@ class Image:
 
 
 def _argument(text: str, image: str, environment: Environment) -> str:
-    """Return an argument with its templates filled.
-
-    :raises InvalidInput: it uses a variable named like a secret; everyone on a machine can read command lines.
-    """
+    """Return an argument with its templates filled."""
     for name in variables_of(text):
         if redaction.is_sensitive(name):
             raise InvalidInput(
@@ -96,11 +93,7 @@ def prepare(step: FetchStepContainer, context: Context) -> Fetch:
 
 
 def _fetch(image: Image, context: Context) -> SourceFiles:
-    """Run the container until it has no more data, and return the output of each run as an input.
-
-    :raises InvalidInput: no container runtime is installed, or containers are forbidden here.
-    :raises SourceError: the container fails, times out, or writes data without moving its state.
-    """
+    """Run the container until it has no more data, and return the output of each run as an input."""
     context.options.check_allowed("Container", f"{image.label}: fetch step")
     fetched: list[SourceFile] = []
     for index in range(context.options.container_batches):
@@ -236,10 +229,7 @@ _VERSION_SECONDS = 60
 
 
 def _runtime(options: Options, label: str) -> tuple[str, ...]:
-    """Return the command of the container runtime.
-
-    :raises InvalidInput: no runtime is installed.
-    """
+    """Return the command of the container runtime."""
     if options.container_command:
         return options.container_command
     name = next((name for name in _RUNTIMES if shutil.which(name)), None)
@@ -251,10 +241,7 @@ def _runtime(options: Options, label: str) -> tuple[str, ...]:
 def _output_flags(runtime: tuple[str, ...], label: str) -> tuple[str, ...]:
     """Return the flags of ``run`` that prevent lost output.
 
-    Docker needs none: its client attaches before it starts a container, and waits for the end of the output.
-
-    :raises SourceError: the runtime does not show its version.
-    """
+    Docker needs none: its client attaches before it starts a container, and waits for the end of the output."""
     try:
         return (_DIRECT_OUTPUT,) if "podman" in _version(runtime).lower() else ()
     except OSError:
@@ -274,10 +261,7 @@ def _run_flags(private: Path, variables: dict[str, str], label: str, options: Op
     """Return the flags of ``run``.
 
     Values of variables stay out of the command line, which everyone on a machine can read. The container inherits them;
-    those that the runtime needs itself (PATH, HOME) are in a private file.
-
-    :raises InvalidInput: a value for that file has line breaks.
-    """
+    those that the runtime needs itself (PATH, HOME) are in a private file."""
     result = ["--network", options.container_network, "--volume", f"{(private / 'out').absolute()}:{_OUT}"]
     if options.container_memory:
         result += ["--memory", options.container_memory]

@@ -77,11 +77,7 @@ async def check(step: FetchStepFilesGlob, watched: Watched) -> str | None:
 
 
 def _fetch(step: FetchStepFilesGlob, context: Context) -> SourceFiles:
-    """Return copies of the new files.
-
-    :raises SourceError: no file matches in the first poll, or a file or folder cannot be read.
-    :raises StorageError: the operating system lacks resources to read a folder.
-    """
+    """Return copies of the new files."""
     files = _listing(step, context.base, context.system_time, context.options)
     if not files and context.state is None:
         raise SourceError(f"{step.path}: no file matches in {context.base}", at=("path",))
@@ -139,11 +135,7 @@ def _new(
 
 
 def _listing(step: FetchStepFilesGlob, base: Path, system_time: Instant, options: Options) -> list[_Match]:
-    """Return the matching files in order.
-
-    :raises InvalidInput: the order needs event times, and the step has none.
-    :raises SourceError: a link leads out of the folder.
-    """
+    """Return the matching files in order."""
     by_time = step.order == "ByEventTime"
     if by_time and isinstance(step.event_time or EventTimeSourceFromSystemTime(), EventTimeSourceFromSystemTime):
         raise InvalidInput(f"{step.path}: order ByEventTime needs eventTime FromPath or FromMetadata")
@@ -178,10 +170,7 @@ def _refusals(pattern: str) -> Iterator[None]:
 
 
 def _refuse_outside(pattern: str, base: Path, paths: list[str], options: Options) -> None:
-    """Refuse links to files elsewhere: who may write to the folder could read all files of the worker by a link.
-
-    :raises SourceError: a link leads out of the folder of the pattern.
-    """
+    """Refuse links to files elsewhere: who may write to the folder could read all files of the worker by a link."""
     if not glob.has_magic(pattern):
         return
     folder = pattern[: _MAGIC.search(pattern).start()].rpartition("/")  # type: ignore[union-attr]

@@ -38,12 +38,7 @@ async def check(_address: Address, _watched: Watched) -> str:
 
 
 def _fetch(address: Address, context: Context) -> SourceFiles:
-    """Fetch the file if its content differs from the context's state.
-
-    :raises InvalidInput: the URL is not valid.
-    :raises SourceError: the server has no such file, or refuses the login.
-    :raises SourceUnavailable: the server cannot be reached, or the connection is lost.
-    """
+    """Fetch the file if its content differs from the context's state."""
     url, download = urlsplit(address.url), _Download(urlsplit(address.url), address.label, context)
     download.retry(download.attempt)
     state = source_state.content_hash(download.path)

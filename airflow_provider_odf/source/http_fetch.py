@@ -51,11 +51,7 @@ def prepare(address: Address, context: Context) -> Fetch:
 
 
 def _fetch(address: Address, target: http.Target, context: Context) -> SourceFiles:
-    """Fetch the resource if it differs from the context's state.
-
-    :raises SourceError: the server refuses, or the content does not have its declared encoding.
-    :raises SourceUnavailable: the server cannot be reached, or the connection is lost.
-    """
+    """Fetch the resource if it differs from the context's state."""
     with Session(target, context.options) as session:
         download = Download(session, context.directory / "download.part", context.options, context.tell)
         if not download.run(context.state):

@@ -48,11 +48,7 @@ def _check(address: Address, watched: Watched) -> str | None:
 
 
 def _fetch(address: Address, context: Context) -> SourceFiles:
-    """Copy the file if its modification time differs from the state.
-
-    :raises SourceError: there is no such file, or it cannot be read.
-    :raises SourceUnavailable: the file keeps changing.
-    """
+    """Copy the file if its modification time differs from the state."""
     path, label = path_of(address.url, context.base), address.label
     if source_state.is_same(source_state.last_modified(modified(stat(path, label))), context.state):
         return context.result()

@@ -141,16 +141,17 @@ def _words(text: str) -> tuple[str, ...]:
     return words
 
 
+def _one_of(*values: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in values:
+            raise ValueError(f"must be {' or '.join(values)}")
+        return text
+
+    return parse
+
+
 def _follows(text: str) -> bool:
-    if text not in ("refuse", "follow"):
-        raise ValueError("must be refuse or follow")
-    return text == "follow"
-
-
-def _ending(text: str) -> str:
-    if text not in ("fail", "skip"):
-        raise ValueError("must be fail or skip")
-    return text
+    return _one_of("refuse", "follow")(text) == "follow"
 
 
 _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
@@ -167,7 +168,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "container_memory": ("container_memory", str),
     "container_cpus": ("container_cpus", str),
     "container_timeout": ("container_timeout", _seconds),
-    "still_rejected": ("still_rejected", _ending),
+    "still_rejected": ("still_rejected", _one_of("fail", "skip")),
 }
 
 OPTIONS = tuple(_OPTIONS)

@@ -144,10 +144,7 @@ class PollingSourceTrigger(BaseEventTrigger):
 
     async def _check(self, client: httpx.AsyncClient | None) -> str | None:
         """Return the version of new data together with the source state, since a change of either is reported. None if
-        nothing is new, or the source is unavailable now.
-
-        :raises OdfError: the error is not retryable, or lasts too long.
-        """
+        nothing is new, or the source is unavailable now."""
         from airflow_provider_odf.source.fetchers import check
         from airflow_provider_odf.source.fetching import UNKNOWN
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_odf.runner.runner import root_cause
+from airflow_provider_odf.runner.runner import Tail
 
 
 @pytest.mark.parametrize(
@@ -21,4 +21,4 @@ from airflow_provider_odf.runner.runner import root_cause
     ],
 )
 def test_gist(lines: list[str], expected: str) -> None:
-    assert root_cause(lines) == expected
+    assert Tail(line.encode() for line in lines).root_cause == expected

@@ -80,10 +80,7 @@ def _first_record(path: str, form: CsvFormat, encoding: str) -> list[str]:
 
 
 def _expect_text(data: bytes, line: int) -> None:
-    """Check that the data have no NUL byte.
-
-    :raises Malformed: a NUL byte, as in text with two bytes per character that is read with another encoding.
-    """
+    """Check that the data have no NUL byte."""
     if (at := data.find(0)) >= 0:
         line += source.line_ends(data[:at])
         raise Malformed("a NUL byte, which CSV cannot have: check the `encoding`", line)

@@ -156,10 +156,7 @@ def _convert(frame: DataFrame, step: ReadStep, label: str) -> Read:
 
 
 def _undeclared_fields(actual: st.DataType, kind: st.DataType, where: str, path: str) -> Iterator[str]:
-    """Yield the struct fields of a type that the declared type omits.
-
-    :raises InvalidQuery: the declared type has a field that the other lacks, or the types are not convertible.
-    """
+    """Yield the struct fields of a type that the declared type omits."""
     if isinstance(actual, st.StructType) and isinstance(kind, st.StructType):
         fields = {f.name.lower(): f.dataType for f in actual}
         for field in kind:
