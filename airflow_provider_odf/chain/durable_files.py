@@ -81,6 +81,16 @@ def pending(target: Path, content: bytes | Path) -> Iterator[Path]:
         pending.unlink(missing_ok=True)
 
 
+def write(path: Path, data: bytes) -> None:
+    """Write a whole file, which readers see completely or not at all; replace an existing one.
+
+    :raises StorageError: the file cannot be written.
+    """
+    with storage_errors(path), pending(path, data) as finished:
+        finished.replace(path)
+        fsync(path.parent)
+
+
 def touch(path: Path) -> bool:
     """Return whether a file exists, and set its time to now, so that garbage collection keeps it."""
     try:

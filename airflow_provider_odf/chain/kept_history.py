@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from airflow_provider_odf.chain import kept_file
+from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import blocks_after, extend
 from airflow_provider_odf.chain.state import ChainState
@@ -71,8 +71,8 @@ def read_history(dataset: Dataset, work_area: Path) -> History:
     if kept is not None and not blocks:
         return kept
     history = _extended(dataset, kept if is_continued else None, blocks)
-    if kept_file.make_folder(work_area, folder):
-        kept_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(history))
+    if cache_file.make_folder(work_area, folder):
+        cache_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(history))
     return history
 
 
@@ -104,7 +104,7 @@ def _adapter() -> TypeAdapter[History]:
 
 
 def _read(file: Path) -> History | None:
-    content = kept_file.read(file, _FORMAT)
+    content = cache_file.read(file, _FORMAT)
     try:
         return _adapter().validate_json(content) if content is not None else None
     except ValidationError:

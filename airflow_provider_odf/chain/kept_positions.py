@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from pathlib import Path
 
-from airflow_provider_odf.chain import kept_file
+from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.kept_history import pages_folder
 from airflow_provider_odf.chain.publications import PublishedHistory, of_blocks
@@ -82,8 +82,8 @@ def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
     kept = _read(folder)
     if not kept.hashes or kept.hashes[-1] != head:
         kept = _read_on(dataset, head, kept)
-        if kept_file.make_folder(work_area, folder):
-            kept_file.write(folder / _FILE, _FORMAT, json.dumps(vars(kept)).encode())
+        if cache_file.make_folder(work_area, folder):
+            cache_file.write(folder / _FILE, _FORMAT, json.dumps(vars(kept)).encode())
     return Positions(**vars(kept), published=of_blocks(dataset, kept.hashes))
 
 
@@ -119,7 +119,7 @@ def _extended(kept: _Kept, end: int, blocks: Sequence[tuple[str, MetadataBlock]]
 
 
 def _read(folder: Path) -> _Kept:
-    content = kept_file.read(folder / _FILE, _FORMAT)
+    content = cache_file.read(folder / _FILE, _FORMAT)
     return _Kept(**json.loads(content)) if content is not None else _Kept((), (), ())
 
 

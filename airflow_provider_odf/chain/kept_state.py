@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, overload
 
 from pydantic import TypeAdapter
 
-from airflow_provider_odf.chain import kept_file
+from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.manifest import model
@@ -73,7 +73,7 @@ def read(dataset: Dataset) -> KeptState | None:
     if dataset.cache is None:
         return None
     try:
-        content = kept_file.read(dataset.cache / FILE, _FORMAT)
+        content = cache_file.read(dataset.cache / FILE, _FORMAT)
         if content is None:
             return None
         state, slices, names, versions = content.split(_SECTION)
@@ -98,7 +98,7 @@ def keep(dataset: Dataset, state: ChainState, blocks: Sequence[str]) -> None:
     with contextlib.suppress(OdfError):
         slices, names = "\n".join(map(_line, state.slices)).encode(), "\n".join(blocks).encode()
         content = _SECTION.join((text, slices, names, _versions(dataset, blocks)))
-        kept_file.write(dataset.cache / FILE, _FORMAT, content)
+        cache_file.write(dataset.cache / FILE, _FORMAT, content)
 
 
 def _versions(dataset: Dataset, blocks: Sequence[str]) -> bytes:

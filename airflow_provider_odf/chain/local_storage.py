@@ -102,10 +102,7 @@ class LocalStorage:
             yield file
 
     def put(self, name: str, data: bytes) -> None:
-        target = self.root / name
-        with storage_errors(target), durable_files.pending(target, data) as pending:
-            pending.replace(target)
-            fsync(target.parent)
+        durable_files.write(self.root / name, data)
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         target = self.root / name

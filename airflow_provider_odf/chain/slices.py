@@ -1,22 +1,43 @@
-"""Data slices of a dataset as files: their physical hash, and their rows as Arrow tables with the dataset's columns."""
+"""Data slices of a dataset: their files, whose physical hash is compared, and their rows as Arrow in the dataset's
+columns, in bounded memory.
+
+A record of the slices that were compared lies with the disposable caches of the dataset. It has the size and the
+version (`FileInfo.version`) of each file at its check. Any write to the file changes them, as does replacing it by
+a copy. Only ``verify``, which reads every file, detects bit rot of a disk.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from array import array
-from collections.abc import Iterable, Iterator
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import multiformats
+from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import RESTORE, Dataset
 from airflow_provider_odf.chain.storage import FileInfo
 from airflow_provider_odf.error_conversion import storage_error, system_error
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest.model import Checkpoint, DataSlice
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.compute as pc
+
+RECORD = "checked-slices"
+_FORMAT = "checked-slices 1"
+_THREADS = os.cpu_count() or 1
+_BATCH = 65_536
+"""Most rows of a batch."""
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
 
 
 def name(part: DataSlice | Checkpoint) -> str:
@@ -50,51 +71,73 @@ def check(dataset: Dataset, part: DataSlice | Checkpoint) -> None:
     :raises StorageError: the file cannot be read.
     """
     file, size = dataset.storage.location(name(part)), stat(dataset, part).size
+    advice = f"; the file is damaged: {RESTORE}, then run `{dataset.command('verify', '{}')}`"
     if size != part.size:
-        raise ChainCorrupted(f"{file}: has {size} bytes, but its block records {part.size}{_advice(dataset)}")
+        raise ChainCorrupted(f"{file}: has {size} bytes, but its block records {part.size}{advice}")
     with dataset.storage.open(name(part)) as stream:
         actual = multiformats.hash_stream(stream)
     if actual != part.physical_hash:
-        raise ChainCorrupted(f"{file}: checksum mismatch: the content has the hash {actual}{_advice(dataset)}")
+        raise ChainCorrupted(f"{file}: checksum mismatch: the content has the hash {actual}{advice}")
 
 
-def _advice(dataset: Dataset) -> str:
-    return f"; the file is damaged: {RESTORE}, then run `{dataset.command('verify', '{}')}`"
+def check_unrecorded(
+    dataset: Dataset,
+    dataset_id: str,
+    data_slices: Sequence[DataSlice],
+    progress: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Compare slices with their physical hash, except those that are unchanged by the record in the dataset's cache.
 
-
-def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int | None = None) -> pa.Table:
-    """Return the rows of a slice, or the ``newest`` of them, from as few row groups as possible.
-
-    Columns are those of ``schema``, in its types; a column that was added after the slice is null.
-
-    :raises ChainCorrupted: the file is missing, damaged, or does not match the schema.
-    :raises StorageError: the file cannot be read.
+    :raises ChainCorrupted: a slice is missing or has other bytes.
+    :raises StorageError: a slice cannot be read.
     """
-    import pyarrow.parquet as pq
-
-    source = location(dataset, data_slice)
-    with read_errors(source), pq.ParquetFile(source) as file:
-        first, rows = file.num_row_groups, 0
-        while first and (newest is None or rows < newest):
-            first -= 1
-            rows += file.metadata.row_group(first).num_rows
-        table = file.read_row_groups(list(range(first, file.num_row_groups)))
-        return conform(table if newest is None else table.slice(max(0, table.num_rows - newest)), schema)
-
-
-def read_file(path: str, schema: pa.Schema) -> pa.Table:
-    """Return the rows of a slice that is not in a dataset yet, with the columns of ``schema``."""
-    import pyarrow.parquet as pq
-
-    return conform(pq.read_table(path), schema)
+    record = _recorded(dataset, dataset_id)
+    stamps: dict[str, list[int | str]] = {}
+    for part in data_slices:
+        info = stat(dataset, part)
+        stamps[part.physical_hash] = [info.size, *info.version]
+    changed = [s for s in data_slices if record.get(s.physical_hash) != stamps[s.physical_hash]]
+    if not changed:
+        return
+    progress(f"checking {counted(len(changed), 'slice')}, {counted(sum(s.size for s in changed), 'byte')}")
+    with ThreadPoolExecutor(min(_THREADS, len(changed))) as pool:
+        list(pool.map(lambda s: check(dataset, s), changed))
+    if dataset.cache is not None:
+        content = {"dataset": dataset_id, "slices": record | stamps}
+        cache_file.write(dataset.cache / RECORD, _FORMAT, json.dumps(content).encode())
 
 
-def int64_array(values: Iterable[int]) -> pa.Array:
-    """Return numbers as Arrow. From a list pyarrow would create them with pandas, whose import takes a second."""
-    import pyarrow as pa
+def _recorded(dataset: Dataset, dataset_id: str) -> dict[str, list[int | str]]:
+    """Return the stamps of the slices that were compared, by their hashes."""
+    data = cache_file.read(dataset.cache / RECORD, _FORMAT) if dataset.cache is not None else None
+    content = json.loads(data) if data is not None else {}
+    return content["slices"] if content.get("dataset") == dataset_id else {}
 
-    numbers = array("q", values)
-    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+# --- rows -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OffsetRange:
+    """Offsets from ``first`` to ``last``, in the offset column of a dataset."""
+
+    column: str
+    first: int
+    last: int
+
+    def overlaps(self, data_slice: DataSlice) -> bool:
+        interval = data_slice.offset_interval
+        return interval.end >= self.first and interval.start <= self.last
+
+    def covers(self, data_slice: DataSlice) -> bool:
+        interval = data_slice.offset_interval
+        return self.first <= interval.start and interval.end <= self.last
+
+    def condition(self) -> pc.Expression:
+        import pyarrow.compute as pc
+
+        offset = pc.field(self.column)
+        return (offset >= self.first) & (offset <= self.last)
 
 
 @contextlib.contextmanager
@@ -118,15 +161,86 @@ def read_errors(file: str) -> Iterator[None]:
         raise storage_error(refused, Path(file)) from e
 
 
-def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return a table of a slice with the columns of a schema, in its types; columns that it lacks are null."""
+def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int | None = None) -> pa.Table:
+    """Return the rows of a slice, or the ``newest`` of them, from as few row groups as possible.
+
+    Columns are those of ``schema``, in its types; a column that was added after the slice is null.
+
+    :raises ChainCorrupted: the file is missing, damaged, or does not match the schema.
+    :raises StorageError: the file cannot be read.
+    """
+    from airflow_provider_odf.records.files import open_parquet
+    from airflow_provider_odf.records.schema import conform
+
+    source = location(dataset, data_slice)
+    with read_errors(source), open_parquet(source) as file:
+        first, rows = file.num_row_groups, 0
+        while first and (newest is None or rows < newest):
+            first -= 1
+            rows += file.metadata.row_group(first).num_rows
+        table = file.read_row_groups(list(range(first, file.num_row_groups)))
+        return conform(table if newest is None else table.slice(max(0, table.num_rows - newest)), schema)
+
+
+def scan(
+    dataset: Dataset,
+    data_slice: DataSlice,
+    schema: pa.Schema,
+    columns: Sequence[str],
+    condition: pc.Expression | None = None,
+    offsets: OffsetRange | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """Yield columns of the rows of a slice that meet a condition and have these offsets, in the order of offsets.
+
+    It raises as `read`. Only a scan with a condition imports ``pyarrow.dataset``, which takes a second.
+    """
+    if offsets is not None and offsets.covers(data_slice):
+        offsets = None
+    source = location(dataset, data_slice)
+    with read_errors(source):
+        if condition is None:
+            yield from _batches(source, data_slice, schema, columns, offsets)
+        else:
+            where = condition if offsets is None else condition & offsets.condition()
+            yield from _filtered(source, schema, columns, where)
+
+
+def _batches(
+    source: str, data_slice: DataSlice, schema: pa.Schema, columns: Sequence[str], offsets: OffsetRange | None
+) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    present = set(table.column_names)
-    columns = {
-        field.name: table[field.name].cast(field.type)
-        if field.name in present
-        else pa.nulls(table.num_rows, field.type)
-        for field in schema
-    }
-    return pa.table(columns, schema=schema)
+    from airflow_provider_odf.records.files import open_parquet
+    from airflow_provider_odf.records.schema import conform
+
+    selected = pa.schema([schema.field(name) for name in columns])
+    start = data_slice.offset_interval.start
+    with open_parquet(source, pre_buffer=False) as file:  # else all of the columns would be in memory
+        present = [name for name in file.schema_arrow.names if name in set(columns)]
+        # A file without any of the columns still says how many rows there are.
+        for batch in file.iter_batches(_BATCH, columns=present or file.schema_arrow.names[:1]):
+            table = conform(pa.Table.from_batches([batch]), selected)
+            if offsets is not None:
+                first, last = max(0, offsets.first - start), max(0, offsets.last + 1 - start)
+                table = table.slice(first, max(0, last - first))
+            start += batch.num_rows
+            yield from table.to_batches()
+
+
+def _filtered(
+    source: str, schema: pa.Schema, columns: Sequence[str], condition: pc.Expression
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows that meet a condition. Row groups that cannot have such rows are not read."""
+    import pyarrow as pa
+
+    from airflow_provider_odf.records.files import fragment
+
+    file = fragment(source)
+    options: dict[str, Any] = {"batch_size": _BATCH, "batch_readahead": 1, "fragment_readahead": 1}
+    views = {pa.string_view(), pa.binary_view()}
+    if views.isdisjoint(file.physical_schema.types):
+        scanner = file.scanner(schema=schema, columns=list(columns), filter=condition, **options)
+        yield from (batch for batch in scanner.to_batches() if batch.num_rows)
+        return
+    for batch in file.scanner(schema=schema, **options).to_batches():  # pyarrow cannot filter views
+        yield from pa.Table.from_batches([batch]).filter(condition).select(list(columns)).to_batches()

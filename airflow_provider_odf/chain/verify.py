@@ -98,13 +98,13 @@ def _check_slices(
 
 def _check_records(dataset: Dataset, data_slice: model.DataSlice) -> None:
     file = slices.location(dataset, data_slice)
-    import pyarrow.parquet as pq
-
+    from airflow_provider_odf.records.files import open_parquet
     from airflow_provider_odf.records.logical_hash import logical_hash
 
     try:
         with slices.read_errors(file):
-            records = pq.read_metadata(file).num_rows
+            with open_parquet(file) as parquet:
+                records = parquet.metadata.num_rows
             if records != _count(data_slice):
                 interval = data_slice.offset_interval
                 raise ChainCorrupted(

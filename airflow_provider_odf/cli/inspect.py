@@ -51,9 +51,9 @@ def tail(
     how: RowFormatOption = RowFormat.table,
 ) -> None:
     """Show the newest rows of a dataset's history, in offset order."""
-    opened, dataset = existing_dataset(store, name)
+    _, dataset = existing_dataset(store, name)
     block = ref_or_block(dataset, ref, as_of, data_as_of)
-    rows = tail_rows(dataset, n, block, cache=opened.cache(name))
+    rows = tail_rows(dataset, n, block)
     print_rows(rows, how, rows.columns, nothing="no records yet")
 
 
@@ -72,8 +72,8 @@ def state(
 ) -> None:
     """Show the current rows of a dataset, by its merge key. Without a key, these are the rows without a later
     retraction or correction."""
-    opened, dataset = existing_dataset(store, name)
-    rows = state_rows(dataset, ref_or_block(dataset, ref, as_of, data_as_of), cache=opened.cache(name))
+    _, dataset = existing_dataset(store, name)
+    rows = state_rows(dataset, ref_or_block(dataset, ref, as_of, data_as_of))
     limit = n or (MAX_TABLE_ROWS if how is RowFormat.table else len(rows))
     nothing = "no current records" if rows.columns else "no records yet"
     print_rows(rows.first(limit), how, rows.columns, nothing=nothing)

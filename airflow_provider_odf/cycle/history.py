@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import closed_files, protocol
-from airflow_provider_odf.chain import checked_slices, slices
+from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.cycle.messages import Progress
@@ -51,7 +51,7 @@ def history(store: Store, dataset: Dataset, state: ChainState, progress: Progres
     """
     cache = store.cache_of(dataset)
     make_directory(cache)
-    checked_slices.check(dataset, state.dataset_id, state.slices, cache, progress)
+    slices.check_unrecorded(replace(dataset, cache=cache), state.dataset_id, state.slices, progress)
     return tuple(
         protocol.HistorySlice(
             slices.location(dataset, s), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)

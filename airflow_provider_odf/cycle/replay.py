@@ -176,7 +176,7 @@ class _Block:
         schema = self.state.arrow_schema()
         assert schema is not None  # noqa: S101 - data follow a schema
         old = slices.read(self.dataset, recorded, schema) if recorded is not None else schema.empty_table()
-        new = slices.read_file(computed.path, schema) if computed is not None else schema.empty_table()
+        new = _file_rows(computed.path, schema) if computed is not None else schema.empty_table()
         raise self._different(_difference(old, new, self.state))
 
     def _different(self, how: str) -> NotReproducible:
@@ -190,6 +190,15 @@ class _Block:
             f"dataset {self.dataset.alias}, block {self.block_hash} (sequence number "
             f"{self.block.sequence_number}) cannot be computed again: {reason}"
         )
+
+
+def _file_rows(path: str, schema: pa.Schema) -> pa.Table:
+    """Return the rows of a slice that is not in a dataset yet, with the columns of a schema."""
+    from airflow_provider_odf.records.files import open_parquet
+    from airflow_provider_odf.records.schema import conform
+
+    with open_parquet(path) as file:
+        return conform(file.read(), schema)
 
 
 def _difference(recorded: pa.Table, computed: pa.Table, state: ChainState) -> str:

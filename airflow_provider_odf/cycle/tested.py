@@ -13,8 +13,6 @@ from airflow_provider_odf.contract.sensitivity import masked
 from airflow_provider_odf.cycle import candidates
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.publications import PublishedHistory
     from airflow_provider_odf.chain.record_rows import Rows
@@ -151,7 +149,6 @@ def rejected_rows(
     rejection: Rejection,
     most: int,
     state: ChainState | None = None,
-    cache: Path | None = None,
     *,
     sensitive: Collection[str] = (),
 ) -> RejectedRows:
@@ -160,7 +157,6 @@ def rejected_rows(
 
     :param state: of the chain at the candidate, by default read from the chain.
     :param sensitive: columns to mask beside those of the report, in lower case.
-    :param cache: directory with the record of checked slices, see `chain.checked_slices`.
     :raises ChainCorrupted: a slice is missing or no Parquet file of the dataset.
     """
     report = rejection.report
@@ -176,7 +172,7 @@ def rejected_rows(
         offsets = range(state.next_offset - total, state.next_offset)[:most]
     else:
         offsets, total = sorted(clauses)[:most], len(clauses)
-    rows = rows_at(dataset, offsets, state, cache=cache)
+    rows = rows_at(dataset, offsets, state)
     reported = {name.lower() for name in report.sensitive_columns} if report is not None else set()
     return RejectedRows(
         rows,

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.records.row_numbers import row_numbers
+from airflow_provider_odf.records.keys import equality_codes_of
 
 _SHOWN = 5
 
@@ -35,8 +35,8 @@ def collapse(rows: pa.Table, layout: Layout, label: str) -> tuple[pa.Table, int]
     :raises DifferentRows: rows with the same key differ.
     """
     columns = [name for name in layout.columns if name in rows.column_names]
-    distinct = rows.take(_groups(row_numbers(rows, columns))["place_min"].sort())
-    several = _groups(row_numbers(distinct, layout.keys)).filter(pc.field("place_count") > 1)
+    distinct = rows.take(_groups(equality_codes_of(rows, columns))["place_min"].sort())
+    several = _groups(equality_codes_of(distinct, layout.keys)).filter(pc.field("place_count") > 1)
     if several.num_rows:
         raise DifferentRows(label, distinct.select(list(layout.keys)).take(several["place_min"]))
     return distinct, rows.num_rows - distinct.num_rows

@@ -141,7 +141,7 @@ class OdfHook(BaseHook):
 
         store = self.get_conn()
         source = store.dataset(dataset)
-        return tail_rows(source, n, _ref(source, as_of), cache=store.cache(dataset)).arrow()
+        return tail_rows(source, n, _ref(source, as_of)).arrow()
 
     def reset(self, dataset: str) -> str:
         """Remove all data of a derivative from its history, as ``odf reset`` does, and return its head. The next run

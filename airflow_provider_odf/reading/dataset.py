@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.publications import block_as_of, data_as_of, is_before_history, last_offset_at
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan
 
@@ -27,7 +26,6 @@ class PublishedDataset:
     """A dataset of a store. Each method reads the chain anew; what it returns does not change afterwards."""
 
     _dataset: Dataset = field(repr=False)
-    _cache: Path = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -55,7 +53,7 @@ class PublishedDataset:
 
         :raises ChainCorrupted: a block is missing or damaged.
         """
-        return CurrentScan(self._dataset, replay(self._dataset), self._cache)
+        return CurrentScan(self._dataset, replay(self._dataset))
 
     def as_of(self, point: str | datetime) -> CurrentScan:
         """Return the rows that were current at a block or a system time.
@@ -66,7 +64,7 @@ class PublishedDataset:
         :raises DatasetNotFound: the dataset has no such block.
         :raises ChainCorrupted: a block is missing or damaged.
         """
-        return CurrentScan(self._dataset, replay(self._dataset, data_as_of(self._dataset, point)), self._cache)
+        return CurrentScan(self._dataset, replay(self._dataset, data_as_of(self._dataset, point)))
 
     def history(self) -> HistoryScan:
         """Return all records, in the order of offsets. The operation is a number: 0 is ``+A``, 1 ``-R``, 2 ``-C`` and
@@ -74,7 +72,7 @@ class PublishedDataset:
 
         :raises ChainCorrupted: a block is missing or damaged.
         """
-        return HistoryScan(self._dataset, replay(self._dataset), self._cache)
+        return HistoryScan(self._dataset, replay(self._dataset))
 
     def changes(self, since: Position | None = None, until: Position | None = None) -> HistoryScan:
         """Return the records after ``since`` up to and including ``until``, in the order of offsets.
@@ -101,7 +99,7 @@ class PublishedDataset:
         if last < after:
             raise InvalidInput(f"dataset {self.name}: until {until} is before since {since}: swap the two")
         offsets = OffsetRange(state.vocab.offset_column, after + 1, last)
-        return HistoryScan(self._dataset, state, self._cache, offsets=offsets)
+        return HistoryScan(self._dataset, state, offsets=offsets)
 
     def _since(self, since: Position | None) -> int:
         """Return the offset before the first one to read."""

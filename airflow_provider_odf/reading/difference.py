@@ -1,24 +1,28 @@
-"""``DifferenceScan``: what a range of a history changed in the end, see `net_changes`.
+"""``DifferenceScan``: what a range of a history changed in the end.
 
-A first pass finds the records of the difference. What it found is kept in the folder of the scan's cache, because a
-range of a history never changes. A second pass reads their rows, or those of a page alone.
+A first pass finds the records of the difference, as a table of the key, if the dataset has one, and a code: an offset
+times four, plus an operation. It is in the order of the key, or of offsets if there is no key. Of a key, only its first
+and its last record of the range count: the first says what was there before, the last what is there after. Without a
+key, records that undo each other are left out.
+
+The table is kept in the cache of the dataset, because a range of a history never changes. A second pass reads the rows
+of its codes, or those of a page alone.
 """
 
 from __future__ import annotations
 
 import contextlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NoReturn
 
-from airflow_provider_odf.chain import checked_slices, kept_file
-from airflow_provider_odf.chain.current_rows import spelled_key
-from airflow_provider_odf.chain.slice_scan import scan
+from airflow_provider_odf.chain import cache_file, slices
+from airflow_provider_odf.chain.record_rows import spelled_key
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.reading.net_changes import CODE, OPERATIONS, Records, net_changes
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
 from airflow_provider_odf.reading.scan import HistoryScan
 
 if TYPE_CHECKING:
@@ -29,11 +33,21 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.manifest.model import DataSlice
 
+CODE = "code"
+OPERATIONS = 4
+"""A code is an offset times this, plus the operation."""
+
+_COMPACT = 200_000
+_FIRST, _LAST, _NUMBER = "first", "last", "number"
+_PAIR = 2
+_GONE = (RETRACT, CORRECT_FROM)
+"""Operations of records whose row was there before."""
+
 MOST = 2_000_000
 """Records of a range that can be compared."""
 
-KEPT = 5
-"""Differences that are kept for a dataset."""
+CACHED = 5
+"""Differences that are cached for a dataset."""
 
 _FORMAT, _PREFIX = "difference 1", "difference-"
 
@@ -95,25 +109,25 @@ class DifferenceScan(HistoryScan):
     def _changes(self) -> pa.Table:
         self._check_length()
         names = self._files()
-        at, kept = self._newest_kept(names)
-        if kept is not None and at == len(names):
-            return kept
-        slices = self.slices()
-        changes = net_changes(self._records(slices[at:], is_first=False), kept) if kept is not None else None
+        at, cached = self._newest_cached(names)
+        if cached is not None and at == len(names):
+            return cached
+        parts = self.slices()
+        changes = _net_changes(self._records(parts[at:], is_first=False), cached) if cached is not None else None
         if changes is None:
             is_first = self.offsets is None or self.offsets.first == 0
-            changes = net_changes(self._records(slices, is_first=is_first))
+            changes = _net_changes(self._records(parts, is_first=is_first))
             assert changes is not None  # noqa: S101 - nothing is before the range
-        if self.cache is not None and names:
-            _write(self.cache / names[-1], changes)
+        if self.dataset.cache is not None and names:
+            _write(self.dataset.cache / names[-1], changes)
         return changes
 
-    def _records(self, slices: Sequence[DataSlice], *, is_first: bool) -> Records:
-        self._check(slices)
+    def _records(self, parts: Sequence[DataSlice], *, is_first: bool) -> Records:
+        self._check(parts)
         vocab = self.state.vocab
         data = [name for name in self._all_columns() if name not in vocab.columns[:3]]
         return Records(
-            partial(self._read, slices), vocab.offset_column, vocab.operation_type_column, self.key, data, is_first
+            partial(self._read, parts), vocab.offset_column, vocab.operation_type_column, self.key, data, is_first
         )
 
     def _files(self) -> list[str]:
@@ -126,12 +140,13 @@ class DifferenceScan(HistoryScan):
             names.append(f"{_PREFIX}{digest.hexdigest()}")
         return names if self.offsets is None else names[-1:]
 
-    def _newest_kept(self, names: Sequence[str]) -> tuple[int, pa.Table | None]:
-        """Return what is kept of the most slices, and their number."""
-        stored = {file.name for file in self.cache.glob(f"{_PREFIX}*")} if self.cache is not None else set()
+    def _newest_cached(self, names: Sequence[str]) -> tuple[int, pa.Table | None]:
+        """Return the cached table of the most slices, and their number."""
+        cache = self.dataset.cache
+        stored = {file.name for file in cache.glob(f"{_PREFIX}*")} if cache is not None else set()
         for at in reversed(range(len(names))):
-            if self.cache is not None and names[at] in stored and (kept := _read(self.cache / names[at])) is not None:
-                return at + 1, kept
+            if cache is not None and names[at] in stored and (cached := _read(cache / names[at])) is not None:
+                return at + 1, cached
         return 0, None
 
     def _check_length(self) -> None:
@@ -142,10 +157,10 @@ class DifferenceScan(HistoryScan):
                 "that can be compared: choose blocks that are closer together, or show the history between them"
             )
 
-    def _read(self, slices: Sequence[DataSlice], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def _read(self, parts: Sequence[DataSlice], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         schema, wanted = self.state.row_schema(), list(dict.fromkeys(columns))
-        for data_slice in slices:
-            yield from scan(self.dataset, data_slice, schema, wanted, None, self.offsets)
+        for data_slice in parts:
+            yield from slices.scan(self.dataset, data_slice, schema, wanted, None, self.offsets)
 
     def _slices(self, codes: Sequence[int]) -> list[DataSlice]:
         """Return the slices with some codes, which ascend."""
@@ -153,8 +168,8 @@ class DifferenceScan(HistoryScan):
         ends = [bisect_left(codes, (s.offset_interval.end + 1) * OPERATIONS) for s in self.slices()]
         return [s for s, start, end in zip(self.slices(), starts, ends, strict=True) if start < end]
 
-    def _check(self, slices: Sequence[DataSlice]) -> None:
-        checked_slices.check(self.dataset, self.state.dataset_id, slices, self.cache)
+    def _check(self, parts: Sequence[DataSlice]) -> None:
+        slices.check_unrecorded(self.dataset, self.state.dataset_id, parts)
 
     def _frame(self, spark: SparkSession) -> NoReturn:
         raise InvalidInput("a difference cannot become a DataFrame: use `to_arrow`")
@@ -164,7 +179,7 @@ def _read(file: Path) -> pa.Table | None:
     """Return a kept table, None if there is none or its bytes are damaged."""
     import pyarrow as pa
 
-    content = kept_file.read(file, _FORMAT)
+    content = cache_file.read(file, _FORMAT)
     return pa.ipc.open_stream(content).read_all() if content is not None else None
 
 
@@ -175,9 +190,157 @@ def _write(file: Path, table: pa.Table) -> None:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    if file.parent.is_dir():
-        kept_file.write(file, _FORMAT, sink.getvalue().to_pybytes())
-        with contextlib.suppress(OSError):
-            kept = sorted(file.parent.glob(f"{_PREFIX}*"), key=lambda path: path.stat().st_mtime)
-            for old in kept[:-KEPT]:
-                old.unlink(missing_ok=True)
+    cache_file.write(file, _FORMAT, sink.getvalue().to_pybytes())
+    with contextlib.suppress(OSError):
+        for old in sorted(file.parent.glob(f"{_PREFIX}*"), key=lambda path: path.stat().st_mtime)[:-CACHED]:
+            old.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records of a range: ``read`` yields batches of some of their columns."""
+
+    read: Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+    offset: str
+    operation: str
+    key: Sequence[str]
+    data: Sequence[str]
+    """Columns that make two rows differ."""
+    is_first: bool = False
+    """Whether there are no records before the range, so that no row was there before."""
+
+
+def _net_changes(records: Records, before: pa.Table | None = None) -> pa.Table | None:
+    """Return the table of the difference.
+
+    :param before: the table of all records before the range, to get that of all records; None then stands for a range
+        that must be read with them, because it undoes rows by their values.
+    """
+    if records.key:
+        return _by_key(records, before)
+    changes = _by_row(records)
+    if before is None:
+        return changes
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    has_undone = pc.any(pc.not_equal(_operation(changes[CODE]), APPEND)).as_py()
+    return None if has_undone else pa.concat_tables([before, changes])
+
+
+def _by_key(records: Records, before: pa.Table | None) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ends = _ends(records, before)
+    first, last = ends[_FIRST], ends[_LAST]
+    was = pc.is_in(_operation(first), value_set=pa.array([] if records.is_first else _GONE, pa.int64()))
+    now = pc.is_in(_operation(last), value_set=pa.array(PRESENT, pa.int64()))
+    codes_before = pc.add(_base(first), pc.if_else(now, CORRECT_FROM, RETRACT))
+    codes_after = pc.add(_base(last), pc.if_else(was, CORRECT_TO, APPEND))
+    names = _names(records.key)
+    gone = ends.select(names).append_column(CODE, codes_before).filter(was)
+    new = ends.select(names).append_column(CODE, codes_after).filter(now)
+    # A pair of -C and +C always differs.
+    is_pair = pc.and_(pc.equal(ends[_NUMBER], _PAIR), pc.equal(_operation(first), CORRECT_FROM))
+    doubtful = ends.filter(pc.and_(pc.and_(was, now), pc.invert(is_pair)))
+    same = _unchanged(records, dict(zip(_offsets(doubtful[_FIRST]), _offsets(doubtful[_LAST]), strict=True)))
+    changes = pa.concat_tables([gone, new])
+    if same:
+        changes = changes.filter(pc.invert(pc.is_in(_base(changes[CODE]), value_set=pa.array(same, pa.int64()))))
+    changes = changes.append_column("operation", _operation(changes[CODE]))
+    return changes.sort_by([(name, "ascending") for name in (*names, "operation")]).select([*names, CODE])
+
+
+def _ends(records: Records, before: pa.Table | None) -> pa.Table:
+    """Return each key of the range with the codes of its first and its last record, and their number. Rows before the
+    range count as records of it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names, held, rows, limit = _names(records.key), list[pa.Table](), 0, _COMPACT
+    if before is not None:
+        ones = pa.repeat(pa.scalar(1, pa.int64()), before.num_rows)
+        columns = [*(before[name] for name in names), before[CODE], before[CODE], ones]
+        held.append(pa.table(columns, [*names, _FIRST, _LAST, _NUMBER]))
+    for batch in records.read([*records.key, records.offset, records.operation]):
+        codes = pc.add(pc.multiply(batch[records.offset], OPERATIONS), batch[records.operation].cast(pa.int64()))
+        ones = pa.repeat(pa.scalar(1, pa.int64()), batch.num_rows)
+        columns = [*(batch[name] for name in records.key), codes, codes, ones]
+        held.append(pa.table(columns, [*names, _FIRST, _LAST, _NUMBER]))
+        rows += batch.num_rows
+        if rows > limit:
+            held = [_grouped(held, names)]
+            rows = held[0].num_rows
+            limit = _COMPACT + 2 * rows
+    if not held:
+        return pa.table({name: pa.array([], pa.int64()) for name in (*names, _FIRST, _LAST, _NUMBER)})
+    return _grouped(held, names)
+
+
+def _grouped(tables: Sequence[pa.Table], names: Sequence[str]) -> pa.Table:
+    import pyarrow as pa
+
+    aggregates = [(_FIRST, "min"), (_LAST, "max"), (_NUMBER, "sum")]
+    groups = pa.concat_tables(tables).combine_chunks().group_by(list(names)).aggregate(aggregates)
+    return groups.rename_columns([*names, _FIRST, _LAST, _NUMBER])
+
+
+def _names(key: Sequence[str]) -> list[str]:
+    """Return names for the columns of the key that no other column has."""
+    return [f"key {n}" for n in range(len(key))]
+
+
+def _operation(codes: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow.compute as pc
+
+    return pc.bit_wise_and(codes, OPERATIONS - 1)
+
+
+def _base(codes: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return codes without their operation."""
+    import pyarrow.compute as pc
+
+    return pc.subtract(codes, _operation(codes))
+
+
+def _offsets(codes: pa.ChunkedArray) -> list[int]:
+    return [code // OPERATIONS for code in codes.to_pylist()]
+
+
+def _unchanged(records: Records, pairs: Mapping[int, int]) -> list[int]:
+    """Return the codes, without operation, of pairs of rows with the same values."""
+    if not pairs:
+        return []
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from airflow_provider_odf.records.keys import equality_codes_of
+
+    wanted = pa.array([*pairs, *pairs.values()], pa.int64())
+    names = list(dict.fromkeys([records.offset, *records.data]))
+    batches = [b.filter(pc.is_in(b[records.offset], value_set=wanted)) for b in records.read(names)]
+    rows = pa.Table.from_batches(batches)
+    codes = dict(zip(rows[records.offset].to_pylist(), equality_codes_of(rows, records.data).to_pylist(), strict=True))
+    same = (pair for pair in pairs.items() if codes[pair[0]] == codes[pair[1]])
+    return [offset * OPERATIONS for pair in same for offset in pair]
+
+
+def _by_row(records: Records) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from airflow_provider_odf.records.current_rows import not_undone
+    from airflow_provider_odf.records.keys import equality_codes
+
+    def column(name: str) -> pa.ChunkedArray:
+        chunks = [batch.column(0) for batch in records.read([name])]
+        return pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.int64())
+
+    operations, offsets = column(records.operation), column(records.offset)
+    if pc.max(operations).as_py() not in (None, APPEND):
+        places = not_undone(equality_codes(map(column, records.data)), operations, is_first=records.is_first)
+        operations, offsets = operations.take(pa.array(places, pa.int64())), offsets.take(pa.array(places, pa.int64()))
+    is_present = pc.is_in(operations.cast(pa.int64()), value_set=pa.array(PRESENT, pa.int64()))
+    codes = pc.add(pc.multiply(offsets.cast(pa.int64()), OPERATIONS), pc.if_else(is_present, APPEND, RETRACT))
+    return pa.table({CODE: codes})

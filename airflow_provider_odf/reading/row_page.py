@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES, PRESENT
 from airflow_provider_odf.reading.difference import MOST, DifferenceScan
@@ -15,8 +15,6 @@ from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
 from airflow_provider_odf.records import json_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow as pa
 
     from airflow_provider_odf.chain.dataset import Dataset
@@ -59,28 +57,24 @@ class RowPage:
     has_more: bool
 
 
-def scan_of(
-    dataset: Dataset, state: ChainState, question: Question, cache: Path, offsets: OffsetRange | None = None
-) -> Scan:
+def scan_of(dataset: Dataset, state: ChainState, question: Question, offsets: OffsetRange | None = None) -> Scan:
     """Return all rows of the kind that a question asks for.
 
     :param offsets: range of the history or of the difference, None for all of it.
     """
     if question.is_difference or question.is_history:
         kind = DifferenceScan if question.is_difference else HistoryScan
-        return kind(dataset, state, cache, offsets=offsets)
-    return CurrentScan(dataset, state, cache)
+        return kind(dataset, state, offsets=offsets)
+    return CurrentScan(dataset, state)
 
 
-def row_page(
-    dataset: Dataset, state: ChainState, question: Question, cache: Path, offsets: OffsetRange | None = None
-) -> RowPage:
+def row_page(dataset: Dataset, state: ChainState, question: Question, offsets: OffsetRange | None = None) -> RowPage:
     """Return a page of the rows at a state of the chain, or of a range of offsets.
 
     :raises InvalidInput: there is no such column, operation or page, or values of the column have no order or text.
     :raises ChainCorrupted: a slice is missing, or differs from its hash.
     """
-    scan = scan_of(dataset, state, question, cache, offsets)
+    scan = scan_of(dataset, state, question, offsets)
     if state.schema is None:
         return RowPage((), (), False)
     check(question, scan)
@@ -123,7 +117,7 @@ def _rows(scan: Scan, state: ChainState, question: Question) -> tuple[pa.Table, 
         if last - start < first:
             return scan.schema.empty_table(), 0
         offsets = OffsetRange(state.vocab.offset_column, max(first, last - start - SIZE), last - start)
-        return _reversed(HistoryScan(scan.dataset, state, scan.cache, offsets=offsets).to_table()), 0
+        return _reversed(HistoryScan(scan.dataset, state, offsets=offsets).to_table()), 0
     if not question.is_history and not question.sort and not question.contains and state.next_offset <= MOST:
         return _in_order(scan, question, start), 0
     held = _held(scan, state, question, start + SIZE + 1)
@@ -136,7 +130,7 @@ def _in_order(scan: Scan, question: Question, start: int) -> pa.Table:
     if isinstance(scan, DifferenceScan):
         codes = [OPERATION_NAMES.index(question.operation)] if question.operation else range(len(OPERATION_NAMES))
         return scan.in_order(codes, start, SIZE + 1)
-    whole = DifferenceScan(scan.dataset, scan.state, scan.cache).select(*scan.schema.names)
+    whole = DifferenceScan(scan.dataset, scan.state).select(*scan.schema.names)
     return whole.in_order(PRESENT, start, SIZE + 1)
 
 

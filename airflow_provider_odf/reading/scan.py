@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.chain import checked_slices, current_rows
+from airflow_provider_odf.chain import record_rows, slices
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.record_rows import current_columns
-from airflow_provider_odf.chain.slice_scan import OffsetRange, scan
+from airflow_provider_odf.chain.slices import OffsetRange, scan
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import DataSlice
@@ -36,7 +35,6 @@ class Scan(ABC):
 
     dataset: Dataset = field(repr=False)
     state: ChainState = field(repr=False)
-    cache: Path | None = field(default=None, repr=False)
     columns: tuple[str, ...] | None = None
     """Columns to read, None for all."""
     condition: pc.Expression | None = None
@@ -95,7 +93,7 @@ class Scan(ABC):
         """
         import pyarrow as pa
 
-        checked_slices.check(self.dataset, self.state.dataset_id, self.slices(), self.cache)
+        slices.check_unrecorded(self.dataset, self.state.dataset_id, self.slices())
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
     def to_table(self) -> pa.Table:
@@ -118,7 +116,7 @@ class Scan(ABC):
 
         if self.condition is not None:
             raise InvalidInput("a scan with a condition cannot become a DataFrame: use `DataFrame.where` instead")
-        checked_slices.check(self.dataset, self.state.dataset_id, self.slices(), self.cache)
+        slices.check_unrecorded(self.dataset, self.state.dataset_id, self.slices())
         return selected(self._frame(spark), self.dataset, self.schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -161,7 +159,7 @@ class CurrentScan(Scan):
         return tuple(current_columns(self.state))
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        table = current_rows.table(self.dataset, self.state, self.schema.names, self.condition)
+        table = record_rows.current_rows(self.dataset, self.state, self.schema.names, self.condition)
         yield from () if table is None else table.to_batches()
 
     def _frame(self, spark: SparkSession) -> DataFrame:

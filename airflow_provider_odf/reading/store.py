@@ -29,7 +29,7 @@ class PublishedStore:
         :raises DatasetGone: the store had the dataset, but it is missing.
         :raises InvalidInput: not a name of a dataset.
         """
-        return PublishedDataset(self._store.dataset(name), self._store.cache(name))
+        return PublishedDataset(self._store.dataset(name))
 
     def __iter__(self) -> Iterator[str]:
         return (str(dataset.alias) for dataset in self._store.datasets())

@@ -1,6 +1,6 @@
-"""Files that the engine reads without Spark: local paths, or URIs that Arrow supports (file, s3, gs, hdfs).
+"""Data files: local paths, or URIs that Arrow supports (file, s3, gs, hdfs).
 
-Only this module opens URIs in the engine. Spark reads the same names with its own file systems.
+Only this module opens them. Spark reads the same names with its own file systems.
 """
 
 from __future__ import annotations
@@ -25,6 +25,22 @@ def open_file(uri: str) -> BinaryIO:
         return open(uri, "rb")
     system, name = _resolve(uri)
     return io.BufferedReader(system.open_input_file(name), _BLOCK)
+
+
+def open_parquet(uri: str, **options: Any) -> pq.ParquetFile:
+    """Return an open Parquet file; ``options`` are those of pyarrow."""
+    if _is_path(uri):
+        return pq.ParquetFile(uri, **options)
+    system, name = _resolve(uri)
+    return pq.ParquetFile(system.open_input_file(name), **options)
+
+
+def fragment(uri: str) -> Any:
+    """Return a Parquet file whose rows pyarrow filters while it reads them."""
+    import pyarrow.dataset as ds
+
+    system, name = _resolve(uri)
+    return ds.ParquetFileFormat().make_fragment(name, system)
 
 
 def is_file(uri: str) -> bool:

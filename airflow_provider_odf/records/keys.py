@@ -4,14 +4,13 @@ itself and is the greatest number, and zero has no sign.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
-
-from airflow_provider_odf.records.row_numbers import row_numbers
 
 
 def are_ascending(table: pa.Table, names: Sequence[str]) -> bool:
@@ -31,7 +30,7 @@ def order(table: pa.Table, names: Sequence[str]) -> pa.Array:
 
 def are_distinct(table: pa.Table, names: Sequence[str]) -> bool:
     """Whether no two rows have the same key. No key is null."""
-    numbers = table[names[0]] if _is_plain(table, names) else row_numbers(table, names)
+    numbers = table[names[0]] if _is_plain(table, names) else equality_codes_of(table, names)
     return bool(pc.count_distinct(numbers).as_py() == table.num_rows)
 
 
@@ -71,7 +70,7 @@ def equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return for each row whether values are equal."""
     if pt.is_nested(one.type):
         values = pa.table({"value": pa.chunked_array([*one.chunks, *other.chunks], one.type)})
-        numbers = row_numbers(values, ["value"])
+        numbers = equality_codes_of(values, ["value"])
         return pa.chunked_array([pc.equal(numbers.slice(0, len(one)), numbers.slice(len(one)))])
     same = pc.equal(one, other)
     if pt.is_floating(one.type):
@@ -94,7 +93,7 @@ def _comparable(one: pa.Table, other: pa.Table, names: Sequence[str]) -> tuple[A
     """Return the keys of both tables as one column each."""
     if _is_plain(one, names):
         return one[names[0]], other[names[0]]
-    both = row_numbers(pa.concat_tables([one.select(list(names)), other.select(list(names))]), names)
+    both = equality_codes_of(pa.concat_tables([one.select(list(names)), other.select(list(names))]), names)
     return both.slice(0, one.num_rows), both.slice(one.num_rows)
 
 
@@ -105,3 +104,48 @@ def _is_plain(table: pa.Table, names: Sequence[str]) -> bool:
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) and column.num_chunks else column
+
+
+def equality_codes_of(table: pa.Table, names: Sequence[str]) -> pa.Array:
+    """Return `equality_codes` of some columns of a table."""
+    return equality_codes(table[name] for name in names)
+
+
+def equality_codes(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
+    """Return a number for each row. Rows that are equal in the columns have the same number.
+
+    Equality is that of ``<=>``: null is a value, NaN equals itself and zero has no sign. Without columns there are no
+    numbers.
+    """
+    combined: pa.Array | None = None
+    for column in columns:
+        codes = _codes(column)
+        if combined is None:
+            combined = codes
+        else:
+            width = (pc.max(codes).as_py() or 0) + 1
+            both = pc.add(pc.multiply(combined, int64(width)), codes)
+            combined = both.dictionary_encode().indices.cast(pa.int64())
+    return combined if combined is not None else pa.array([], pa.int64())
+
+
+def _codes(column: pa.ChunkedArray) -> pa.Array:
+    whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    if pt.is_float16(whole.type):
+        whole = whole.cast(pa.float32())
+    if pt.is_floating(whole.type):
+        whole = pc.add(whole, int64(0).cast(whole.type))
+    if pt.is_nested(whole.type):
+        whole = pa.array([None if value is None else repr(value) for value in whole.to_pylist()], pa.string())
+    return pc.add(pc.fill_null(whole.dictionary_encode().indices.cast(pa.int64()), int64(-1)), int64(1))
+
+
+def int64_array(values: Iterable[int]) -> pa.Array:
+    """Return numbers as Arrow. From a list pyarrow would create them with pandas, whose import takes a second."""
+    numbers = array("q", values)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def int64(value: int) -> pa.Scalar:
+    """Return a number as Arrow, likewise without pandas."""
+    return int64_array([value])[0]

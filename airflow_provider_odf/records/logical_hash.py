@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from airflow_provider_odf.errors import TypeUnsupported
+from airflow_provider_odf.records.files import open_parquet
 from airflow_provider_odf.records.leaf_bytes import Array, is_binary, is_list, is_text, leaves, stream
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def logical_hash(source: pa.Table | str | Path) -> str:
     if isinstance(source, pa.Table):
         hasher, batches = LogicalHasher(source.schema), iter(source.to_batches(max_chunksize=BATCH))
     else:
-        file = pq.ParquetFile(source, pre_buffer=False)  # else the whole file is in memory
+        file = open_parquet(str(source), pre_buffer=False)  # else the whole file is in memory
         hasher, batches = LogicalHasher(file.schema_arrow), file.iter_batches(batch_size=BATCH)
     for batch in batches:
         hasher.update(batch)

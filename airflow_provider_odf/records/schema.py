@@ -49,6 +49,16 @@ def readable(schema: pa.Schema) -> pa.Schema:
     return pa.schema([f.with_type(with_types(f.type, READ_AS)) for f in schema])
 
 
+def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the rows of a file with the columns of a schema, in its types. Columns that the file lacks are null."""
+    present = set(table.column_names)
+    columns = [
+        table[field.name].cast(field.type) if field.name in present else pa.nulls(table.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
+
+
 def with_types(kind: pa.DataType, types: Mapping[pa.DataType, pa.DataType]) -> pa.DataType:
     """Return a type with replacements by ``types``, also of nested types. Nested fields become nullable."""
     if pt.is_struct(kind):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import current_rows, slices
+from airflow_provider_odf.chain import record_rows, slices
 from airflow_provider_odf.engine.current_rows import current_rows as newest_present
 from airflow_provider_odf.engine.current_rows import newest_records, rows_not_undone
 from airflow_provider_odf.engine.schema import quoted
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.chain.slice_scan import OffsetRange
+    from airflow_provider_odf.chain.slices import OffsetRange
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.manifest.model import DataSlice
 
@@ -46,9 +46,9 @@ def history(
 def current(spark: SparkSession, dataset: Dataset, state: ChainState) -> DataFrame:
     """Return the records that are current rows, in no order. It raises as `history`."""
     records, vocab = history(spark, dataset, state, state.slices), state.vocab
-    if key := current_rows.spelled_key(state, records.columns):
+    if key := record_rows.spelled_key(state, records.columns):
         return newest_present(newest_records(records, key, vocab), vocab)
-    if not current_rows.has_changes(dataset, state):
+    if not record_rows.has_changes(dataset, state):
         return records
     return rows_not_undone(records, [name for name in records.columns if name not in vocab.columns[:3]], vocab)
 

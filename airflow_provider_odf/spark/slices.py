@@ -10,9 +10,9 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from airflow_provider_odf.chain import current_rows
-from airflow_provider_odf.chain.slice_scan import OffsetRange
-from airflow_provider_odf.chain.slice_scan import scan as scan_slice
+from airflow_provider_odf.chain import record_rows
+from airflow_provider_odf.chain.slices import OffsetRange
+from airflow_provider_odf.chain.slices import scan as scan_slice
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.reading.scan import HistoryScan, Scan
@@ -63,6 +63,6 @@ def read_slice(scan: Scan, schema: StructType, partition: SlicePartition) -> Ite
         batches = scan_slice(scan.dataset, part, stored, names, scan.condition, partition.offsets)
     else:
         args = (scan.dataset, scan.state, part, partition.current, names, scan.condition)
-        batches = current_rows.rows_of_slice(*args)
+        batches = record_rows.current_rows_of_slice(*args)
     for batch in batches:
         yield from pa.Table.from_batches([batch]).cast(types).to_batches()

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, Filter, InputPartition
 from pyspark.sql.types import StructType
 
-from airflow_provider_odf.chain import checked_slices, current_rows
+from airflow_provider_odf.chain import record_rows, slices
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.reading.dataset import PublishedDataset
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
@@ -114,10 +114,10 @@ class OdfReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         scan = self._scan
-        checked_slices.check(scan.dataset, scan.state.dataset_id, scan.slices(), scan.cache)
+        slices.check_unrecorded(scan.dataset, scan.state.dataset_id, scan.slices())
         current: Mapping[str, pa.Array | None] = {}
         if isinstance(scan, CurrentScan):
-            current = current_rows.offsets(scan.dataset, scan.state)
+            current = record_rows.current_offsets(scan.dataset, scan.state)
         offsets = scan.offsets if isinstance(scan, HistoryScan) else None
         return [SlicePartition(s, current.get(s.physical_hash), offsets) for s in scan.slices()]
 

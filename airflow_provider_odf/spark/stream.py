@@ -10,9 +10,9 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxFiles, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from airflow_provider_odf.chain import checked_slices
+from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.dataset import HEAD
-from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import AddData, DataSlice, ExecuteTransform
 from airflow_provider_odf.reading.scan import HistoryScan
@@ -61,7 +61,7 @@ class OdfStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         self._check(end, self._dataset.resolve(HEAD))
         parts = [data_slice for _, data_slice in self._slices_between(start, end["block"])]
-        checked_slices.check(self._dataset, self._scan.state.dataset_id, parts, self._scan.cache)
+        slices.check_unrecorded(self._dataset, self._scan.state.dataset_id, parts)
         offsets = OffsetRange(self._offsets.column, start["offset"] + 1, end["offset"])
         return [SlicePartition(part, offsets=offsets) for part in parts]
 

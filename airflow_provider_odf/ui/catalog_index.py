@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from airflow_provider_odf.chain import dataset_facts, kept_file
+from airflow_provider_odf.chain import cache_file, dataset_facts
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.kept_history import FOLDER, History, read_history
 from airflow_provider_odf.chain.kept_positions import read_positions
@@ -79,8 +79,8 @@ class CatalogIndex:
     def save(self) -> None:
         """Write the file if an entry is new, and this process may write to the work area."""
         folder = self.store.work_area / FOLDER
-        if self._is_changed and kept_file.make_folder(self.store.work_area, folder):
-            kept_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(self._entries))
+        if self._is_changed and cache_file.make_folder(self.store.work_area, folder):
+            cache_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(self._entries))
             self._is_changed = False
 
 
@@ -116,7 +116,7 @@ def _adapter() -> TypeAdapter[dict[str, Entry]]:
 
 
 def _read(file: Path) -> dict[str, Entry]:
-    content = kept_file.read(file, _FORMAT)
+    content = cache_file.read(file, _FORMAT)
     try:
         return _adapter().validate_json(content) if content is not None else {}
     except ValidationError:

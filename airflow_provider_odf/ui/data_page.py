@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from airflow_provider_odf.chain.publications import data_as_of
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.sensitivity import MASKED, masked
 from airflow_provider_odf.errors import InvalidInput
@@ -105,7 +105,7 @@ RowsOf = Annotated[tuple[ChainState, OffsetRange | None], Depends(_rows)]
 def data(subject: SubjectOf, query: QueryOf, question: QuestionOf, rows: RowsOf) -> HTMLResponse:
     """Return current rows, the history or a difference, a page at a time."""
     state, offsets = rows
-    page = row_page(subject.dataset, state, question, subject.pages_folder, offsets)
+    page = row_page(subject.cached, state, question, offsets)
     return subject.render(
         "data.html",
         "/data",
@@ -150,7 +150,7 @@ def download(
 
     Slices are checked before the answer begins, so that damage is a page that explains it."""
     state, offsets = rows
-    scan = scan_of(subject.dataset, state, question, subject.pages_folder, offsets)
+    scan = scan_of(subject.cached, state, question, offsets)
     parts = stream(Answer(scan, question, subject.sensitive, MASKED), query.form.value)
     first = next(parts)
     name = file_name(subject.publication.alias, query.kind, state.head, query.form.value)

@@ -19,7 +19,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.operation_counts import count_in_all
 from airflow_provider_odf.chain.replay import blocks_after, extend, replay
-from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.sensitivity import masked
 from airflow_provider_odf.cycle import decisions, tested
@@ -78,9 +78,7 @@ class CandidateView:
     def failing(self) -> Table:
         """The rows for which it was rejected."""
         subject = self.subject
-        rows = rejected_rows(
-            *(subject.dataset, self.rejection, _ROWS, self._state, subject.pages_folder), sensitive=subject.sensitive
-        )
+        rows = rejected_rows(subject.cached, self.rejection, _ROWS, self._state, sensitive=subject.sensitive)
         return Table(rows.columns, list(rows), rows.total)
 
     @cached_property
@@ -88,7 +86,7 @@ class CandidateView:
         """Its records: what it would add to, retract from and correct in the head."""
         state, first = self._state, self._first
         offsets = OffsetRange(state.vocab.offset_column, first, min(first + _ROWS, state.next_offset) - 1)
-        table = HistoryScan(self.subject.dataset, state, self.subject.pages_folder, offsets=offsets).to_table()
+        table = HistoryScan(self.subject.cached, state, offsets=offsets).to_table()
         rows = json_rows.rows(table, state.vocab.operation_type_column)
         return Table(table.column_names, [masked(row, self.subject.sensitive) for row in rows], self.rejection.records)
 

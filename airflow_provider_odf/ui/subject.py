@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
@@ -77,6 +77,11 @@ class Subject:
                 "it, or it is not mounted"
             )
         return self.store.dataset(self.publication.alias)
+
+    @property
+    def cached(self) -> Dataset:
+        """The dataset with the caches of pages, whose users may be others than the writers of the dataset."""
+        return replace(self.dataset, cache=self.pages_folder)
 
     @property
     def pages_folder(self) -> Path:

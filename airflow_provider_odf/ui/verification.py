@@ -21,7 +21,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import TypeAdapter, ValidationError
 
 from airflow_provider_odf import closed_files
-from airflow_provider_odf.chain import kept_file
+from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.verify import Step, Verified, verify
 from airflow_provider_odf.error_conversion import as_odf_error
@@ -105,7 +105,7 @@ def _run(dataset: Dataset, folder: Path, begun: Verification, lock: IO[bytes]) -
 
 
 def _read(folder: Path) -> Verification | None:
-    content = kept_file.read(folder / _FILE, _FORMAT)
+    content = cache_file.read(folder / _FILE, _FORMAT)
     try:
         return _adapter().validate_json(content) if content is not None else None
     except ValidationError:
@@ -113,7 +113,7 @@ def _read(folder: Path) -> Verification | None:
 
 
 def _write(folder: Path, verification: Verification) -> None:
-    kept_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(verification))
+    cache_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(verification))
 
 
 def _take(folder: Path) -> IO[bytes] | None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain import checked_slices
+from airflow_provider_odf.chain import slices
 from airflow_provider_odf.errors import ChainCorrupted
 
 
@@ -20,11 +21,12 @@ def check(grow, tmp_path: Path):
 
     def check(dataset_id: str = "did:odf:1") -> list[str]:
         messages: list[str] = []
-        checked_slices.check(growing.dataset, dataset_id, growing.draft.state.slices, cache, messages.append)
+        dataset = replace(growing.dataset, cache=cache)
+        slices.check_unrecorded(dataset, dataset_id, growing.draft.state.slices, messages.append)
         return messages
 
     check.files = [Path(growing.dataset.location) / "data" / s.physical_hash for s in growing.draft.state.slices]
-    check.record = cache / checked_slices.RECORD
+    check.record = cache / slices.RECORD
     return check
 
 
@@ -73,7 +75,7 @@ def test_without_a_cache(grow):
     growing = grow()
     file = growing.add(("+A", 1, "a"))
     for _ in range(2):
-        checked_slices.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)
+        slices.check_unrecorded(growing.dataset, "did:odf:1", growing.draft.state.slices)
     file.write_bytes(b"")
     with pytest.raises(ChainCorrupted, match=f"{file.name}: has 0 bytes, but its block records "):
-        checked_slices.check(growing.dataset, "did:odf:1", growing.draft.state.slices, None)
+        slices.check_unrecorded(growing.dataset, "did:odf:1", growing.draft.state.slices)

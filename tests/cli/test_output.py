@@ -44,7 +44,7 @@ def test_a_long_state_is_cut_in_a_table_alone(
             return name
 
     monkeypatch.setattr(inspect, "existing_dataset", lambda store, name: (Store(), name))
-    monkeypatch.setattr(inspect, "state_rows", lambda dataset, ref, cache: numbers(3500))
+    monkeypatch.setattr(inspect, "state_rows", lambda dataset, ref: numbers(3500))
     inspect.state("numbers", None)
     out, err = capsys.readouterr()
     assert (len(out.splitlines()), out.splitlines()[-1]) == (1002, "999")

@@ -125,7 +125,7 @@ def test_a_damaged_slice_is_an_error_before_the_engine_is_asked(
             str(error),
         )
         with pytest.raises(ChainCorrupted, match="checksum mismatch: the content has the hash"):
-            tail_rows(store.dataset("prices"), 1, cache=store.cache("prices"))
+            tail_rows(store.dataset("prices"), 1)
         file.write_bytes(whole)
     assert store.dataset("prices").head() == head
     assert str(run(manifest)) == "published 2 records (offsets 2..3): 1 corrected"

@@ -139,7 +139,7 @@ def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset
     """Gone or forgotten; those of datasets that are there, or never were, stay."""
     for name in ("prices", "acme/orders", "unknown"):
         put(store.cache(name) / (dataset.head() if name == "prices" else UNKNOWN) / "part-0.parquet")
-        put(store.cache(name) / "checked-slices.json")
+        put(store.cache(name) / "checked-slices")
         put(store.work(name) / "poll-1" / "file")
         put(store.work(name) / ".turn")
     store.registry.remember(dataset.alias, DID)
@@ -149,7 +149,7 @@ def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset
     def found() -> list[str]:
         return [os.path.relpath(item.path, store.work_area) for item in garbage.find_gone(store, DAY)]
 
-    names = [f".cache/acme/orders/{name}" for name in ("checked-slices.json", UNKNOWN)]
+    names = [f".cache/acme/orders/{name}" for name in ("checked-slices", UNKNOWN)]
     names += [f"acme/orders/{name}" for name in ("poll-1", ".turn")]
     assert found() == names
     assert garbage.find_gone(store, 3 * DAY) == []

@@ -159,7 +159,7 @@ def test_candidates_and_caches_of_the_earlier_history_go(store: Store, orders: D
     report.storage.compare_and_set_ref("accepted-x", None, bad.candidate)
     cache = store.cache("report")
     (cache / report.head()).mkdir(parents=True)
-    (cache / "checked-slices.json").write_text("{}")
+    (cache / "checked-slices").write_text("{}")
     done = reset(store, report)
     assert done.candidates == ("accepted-x", "candidate-waiting", "rejected-bad")
     assert report.storage.refs() == ["head", done.replaced_ref]

@@ -1,5 +1,7 @@
 """The net difference of two positions, against the current rows at both."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from airflow_provider_odf.chain.publications import last_offset_at
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
@@ -21,7 +23,7 @@ SNAPSHOT = model.MergeStrategySnapshot(primary_key=["id"])
 def rows_of(numbers, first=0, last=None):
     state = replay(numbers.dataset)
     offsets = OffsetRange("offset", first, state.last_offset if last is None else last)
-    table = DifferenceScan(numbers.dataset, state, None, offsets=offsets).to_table()
+    table = DifferenceScan(numbers.dataset, state, offsets=offsets).to_table()
     return [(OPERATION_NAMES[r["op"]], r["id"], r["value"]) for r in table.to_pylist()]
 
 
@@ -67,7 +69,7 @@ def test_without_a_key_records_undo_each_other(grow):
 
 def test_columns_conditions_and_limits(numbers, monkeypatch):
     state = replay(numbers.dataset)
-    scan = DifferenceScan(numbers.dataset, state, None, offsets=OffsetRange("offset", 3, 14))
+    scan = DifferenceScan(numbers.dataset, state, offsets=OffsetRange("offset", 3, 14))
     assert scan.select("value").to_table().to_pydict() == {"value": ["two", "three", "drei", "zwei"]}
     assert scan.where(pa.compute.field("id") == 2).select("id", "op").to_table().to_pydict() == {
         "id": [2, 2],
@@ -85,16 +87,20 @@ def test_a_page_reads_what_was_kept_and_its_own_slices(grow, tmp_path):
     numbers.add(("+A", 3, "c"))
     lost = numbers.add(("+A", 1, "a"))
     numbers.add(("+A", 2, "b"))
-    scan = DifferenceScan(numbers.dataset, replay(numbers.dataset), tmp_path, offsets=OffsetRange("offset", 0, 2))
+    scan = DifferenceScan(
+        replace(numbers.dataset, cache=tmp_path), replay(numbers.dataset), offsets=OffsetRange("offset", 0, 2)
+    )
     assert scan.in_order(range(4), 0, 3)["value"].to_pylist() == ["a", "b", "c"]
     (kept,) = tmp_path.glob("difference-*")
     lost.unlink()
-    again = DifferenceScan(numbers.dataset, scan.state, tmp_path, offsets=scan.offsets)
+    again = DifferenceScan(replace(numbers.dataset, cache=tmp_path), scan.state, offsets=scan.offsets)
     assert again.in_order([0], 1, 2)["value"].to_pylist() == ["b", "c"]
     assert again.in_order([1], 0, 2).num_rows == 0
     kept.write_bytes(kept.read_bytes()[:-1])
     with pytest.raises(ChainCorrupted, match="missing"):
-        DifferenceScan(numbers.dataset, scan.state, tmp_path, offsets=scan.offsets).in_order(range(4), 0, 1)
+        DifferenceScan(replace(numbers.dataset, cache=tmp_path), scan.state, offsets=scan.offsets).in_order(
+            range(4), 0, 1
+        )
 
 
 @pytest.mark.parametrize("merge", [SNAPSHOT, model.MergeStrategyAppend()])
@@ -104,7 +110,7 @@ def test_current_rows_are_kept_and_extended(grow, tmp_path, merge):
 
     def current():
         state = replay(numbers.dataset)
-        table = DifferenceScan(numbers.dataset, state, tmp_path).in_order((0, 3), 0, 9)
+        table = DifferenceScan(replace(numbers.dataset, cache=tmp_path), state).in_order((0, 3), 0, 9)
         assert table.num_rows == CurrentScan(numbers.dataset, state).to_table().num_rows
         return sorted(zip(table["id"].to_pylist(), table["value"].to_pylist(), strict=True))
 
@@ -120,17 +126,19 @@ def test_current_rows_are_kept_and_extended(grow, tmp_path, merge):
         first.unlink()
         numbers.add(("-C", 2, "B"), ("+C", 2, "bee"))
         state = replay(numbers.dataset)
-        table = DifferenceScan(numbers.dataset, state, tmp_path).in_order((0, 3), 0, 9)
+        table = DifferenceScan(replace(numbers.dataset, cache=tmp_path), state).in_order((0, 3), 0, 9)
         assert table["value"].to_pylist() == ["bee", "d"]
 
 
 def test_only_the_newest_differences_are_kept(grow, tmp_path, monkeypatch):
-    monkeypatch.setattr(difference, "KEPT", 2)
+    monkeypatch.setattr(difference, "CACHED", 2)
     numbers = grow(merge=SNAPSHOT)
     numbers.add(("+A", 1, "a"), ("+A", 2, "b"), ("+A", 3, "c"))
     for last in range(3):
         offsets = OffsetRange("offset", 0, last)
-        DifferenceScan(numbers.dataset, replay(numbers.dataset), tmp_path, offsets=offsets).in_order(range(4), 0, 1)
+        DifferenceScan(replace(numbers.dataset, cache=tmp_path), replay(numbers.dataset), offsets=offsets).in_order(
+            range(4), 0, 1
+        )
     assert len(list(tmp_path.glob("difference-*"))) == 2
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from airflow_provider_odf.chain.replay import replay
@@ -25,7 +27,7 @@ def rows(tmp_path, monkeypatch):
     numbers.add(("-R", 1, "one"), ("-C", 2, "Two"), ("+C", 2, "second"))
 
     def ask(*columns, **question):
-        page = row_page(numbers.dataset, replay(numbers.dataset), Question(**question), tmp_path)
+        page = row_page(replace(numbers.dataset, cache=tmp_path), replay(numbers.dataset), Question(**question))
         return [tuple(row[c] for c in columns) for row in page.rows], page.has_more
 
     return ask

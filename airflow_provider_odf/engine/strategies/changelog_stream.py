@@ -12,7 +12,7 @@ from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.strategies.new_rows import complete
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.merge_strategies import CORRECT_FROM, CORRECT_TO
-from airflow_provider_odf.records.row_numbers import row_numbers
+from airflow_provider_odf.records.keys import equality_codes_of
 from airflow_provider_odf.records.schema import OP
 
 _CHANGE = "odf:change"
@@ -39,7 +39,7 @@ def _changes(rows: pa.Table, layout: Layout) -> pa.Array:
     counters: dict[tuple[int, int], Iterator[int]] = {}
     corrections: dict[tuple[int, int], int] = {}
     changes = []
-    keys, ops = row_numbers(rows, layout.keys).to_pylist(), rows[OP].to_pylist()
+    keys, ops = equality_codes_of(rows, layout.keys).to_pylist(), rows[OP].to_pylist()
     for place, (key, op) in enumerate(zip(keys, ops, strict=True)):
         if op in (CORRECT_FROM, CORRECT_TO):
             ordinal = next(counters.setdefault((key, op), itertools.count()))

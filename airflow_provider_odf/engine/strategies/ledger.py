@@ -13,7 +13,7 @@ from airflow_provider_odf.engine.duplicates import collapse
 from airflow_provider_odf.engine.strategies.new_rows import by_event_time, check_keys
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.records import keys
-from airflow_provider_odf.records.row_numbers import row_numbers
+from airflow_provider_odf.records.keys import equality_codes_of
 
 
 def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
@@ -35,7 +35,7 @@ def _unknown(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterato
         yield places
         return
     own = pa.chunked_array([pa.repeat(n, new.table.num_rows) for n, new in enumerate(inputs)]).take(places)
-    numbers = row_numbers(pool.take(places), layout.keys)
+    numbers = equality_codes_of(pool.take(places), layout.keys)
     firsts = pa.table({"key": numbers, "input": own}).group_by("key", use_threads=False).aggregate([("input", "min")])
     first = firsts["input_min"].take(pc.index_in(numbers, value_set=firsts["key"].combine_chunks()))
     is_first = pc.equal(own, first)

@@ -15,7 +15,7 @@ from airflow_provider_odf.engine.strategies.new_rows import by_key, check_keys
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
 from airflow_provider_odf.merge_strategies import RETRACT
 from airflow_provider_odf.records import keys
-from airflow_provider_odf.records.row_numbers import row_numbers
+from airflow_provider_odf.records.keys import equality_codes_of
 from airflow_provider_odf.records.schema import OP
 
 
@@ -43,5 +43,5 @@ def _last(table: pa.Table, layout: Layout) -> pa.Table:
     """Return the last row of each key."""
     if keys.are_distinct(table, layout.keys):
         return table
-    places = pa.table({"key": row_numbers(table, layout.keys), "place": pa.array(range(table.num_rows))})
+    places = pa.table({"key": equality_codes_of(table, layout.keys), "place": pa.array(range(table.num_rows))})
     return table.take(places.group_by("key", use_threads=False).aggregate([("place", "max")])["place_max"])

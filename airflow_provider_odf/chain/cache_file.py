@@ -11,7 +11,7 @@ import contextlib
 from hashlib import sha256
 from pathlib import Path
 
-from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.chain import durable_files
 from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.errors import OdfError
 
@@ -26,9 +26,13 @@ def read(file: Path, form: str) -> bytes | None:
 
 
 def write(file: Path, form: str, content: bytes) -> None:
-    """Write a file into an existing folder, if this process may: without the file the content is computed again."""
-    with contextlib.suppress(OdfError, OSError):
-        LocalStorage(file.parent).put(file.name, _header(file, form, content) + b"\n" + content)
+    """Write a file into an existing folder, if this process may: without the file the content is computed again.
+
+    A reader of a dataset makes no folder, because its writers might not be able to use it.
+    """
+    if file.parent.is_dir():
+        with contextlib.suppress(OdfError, OSError):
+            durable_files.write(file, _header(file, form, content) + b"\n" + content)
 
 
 def make_folder(work_area: Path, folder: Path) -> bool:

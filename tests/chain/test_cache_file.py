@@ -3,14 +3,15 @@
 import itertools
 import random
 import shutil
+from dataclasses import replace
 
 import pytest
 
-from airflow_provider_odf.chain import checked_slices, kept_file
+from airflow_provider_odf.chain import cache_file, slices
 from airflow_provider_odf.chain.kept_history import _adapter, pages_folder, read_history
 from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.replay import replay
-from airflow_provider_odf.chain.slice_scan import OffsetRange
+from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.reading.difference import DifferenceScan
@@ -20,17 +21,18 @@ from airflow_provider_odf.ui import verification
 def test_a_file_from_another_place_counts_as_missing(tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-    kept_file.write(tmp_path / "a" / "history", "history 2", b"of a")
-    assert kept_file.read(tmp_path / "a" / "history", "history 2") == b"of a"
+    cache_file.write(tmp_path / "a" / "history", "history 2", b"of a")
+    assert cache_file.read(tmp_path / "a" / "history", "history 2") == b"of a"
     for place in (tmp_path / "b" / "history", tmp_path / "a" / "positions"):
         shutil.copyfile(tmp_path / "a" / "history", place)
-        assert kept_file.read(place, "history 2") is None
+        assert cache_file.read(place, "history 2") is None
 
 
 def answers(numbers, store):
     """What pages show of a dataset, from its kept files where they count."""
     folder, state = pages_folder(numbers.dataset, store.work_area), replay(numbers.dataset)
-    difference = DifferenceScan(numbers.dataset, state, folder, offsets=OffsetRange("offset", 0, state.last_offset))
+    cached, offsets = replace(numbers.dataset, cache=folder), OffsetRange("offset", 0, state.last_offset)
+    difference = DifferenceScan(cached, state, offsets=offsets)
     verified = verification.newest(folder)
     return (
         _adapter().dump_json(read_history(numbers.dataset, store.work_area)),
@@ -64,7 +66,7 @@ def test_copies_of_files_of_another_dataset_change_no_answer(grow, store, seed):
             verified(numbers, store)
     expected = [answers(numbers, store) for numbers in datasets]
     folders = [pages_folder(numbers.dataset, store.work_area) for numbers in datasets]
-    files = [file for folder in folders for file in folder.iterdir() if file.name != checked_slices.RECORD]
+    files = [file for folder in folders for file in folder.iterdir() if file.name != slices.RECORD]
     assert {file.name.partition("-")[0] for file in files} == {"history", "positions", "difference", "verification"}
     kept, copies = {file: file.read_bytes() for file in files}, 0
     for source, folder in itertools.product(files, folders):
@@ -88,4 +90,4 @@ def test_the_state_cache_of_readers_survives_a_move_of_the_work_area(grow, store
     moved = tmp_path / "elsewhere"
     shutil.copytree(store.work_area, moved)
     file = pages_folder(numbers.dataset, moved) / "history"
-    assert kept_file.read(file, "history 2") is not None
+    assert cache_file.read(file, "history 2") is not None
