@@ -101,12 +101,12 @@ def checked(loaded: Loaded, *, tests_contracts: bool = False) -> Loaded:
     """Return the manifests without problems of their contracts and queries, and the problems of the others: one that is
     not valid stops no other. With ``tests_contracts``, clauses that cannot be evaluated are left to the contract test.
     """
-    found = [_check(manifest, tests_contracts) for manifest in loaded.manifests]
+    checks = [_check(manifest, tests_contracts) for manifest in loaded.manifests]
     return replace(
         loaded,
-        manifests=tuple(m for m, (problems, _) in zip(loaded.manifests, found, strict=True) if not problems),
-        problems=tuple(sorted([*loaded.problems, *(problem for problems, _ in found for problem in problems)])),
-        warnings=(*loaded.warnings, *sorted({warning for _, warnings in found for warning in warnings})),
+        manifests=tuple(m for m, (problems, _) in zip(loaded.manifests, checks, strict=True) if not problems),
+        problems=tuple(sorted([*loaded.problems, *(problem for problems, _ in checks for problem in problems)])),
+        warnings=(*loaded.warnings, *sorted({warning for _, warnings in checks for warning in warnings})),
     )
 
 

@@ -124,13 +124,13 @@ def _reasons(rejection: Rejection) -> Iterator[str]:
         yield f"{rejection.ref}: {records} rejected by contract {report.contract}"
 
 
-def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, most: int, how: RowFormat) -> None:
+def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, limit: int, how: RowFormat) -> None:
     state = replay(dataset, rejection.block_hash)
     sensitive = SensitiveColumns(store).names(dataset, state)
-    rows = rejected_rows(dataset, rejection, most, state, sensitive=sensitive)
+    rows = rejected_rows(dataset, rejection, limit, state, sensitive=sensitive)
     print_rows(rows if rows.total else (), how, rows.columns, nothing="the report has no rows: show it without --rows")
-    if rows.total > most:
-        print(f"… {counted(rows.total - most, 'more row')}: use -n", file=sys.stderr)
+    if rows.total > limit:
+        print(f"… {counted(rows.total - limit, 'more row')}: use -n", file=sys.stderr)
 
 
 @GROUP.command()
@@ -145,8 +145,7 @@ def publish(
     the same input publishes it. To publish a discarded candidate, name its ref.
     """
     author = of_command("odf rejected publish", reason)
-    target, dataset = existing_dataset(store, name)
-    rejection = find_undecided(dataset, ref)
+    target, dataset, rejection = _undecided(store, name, ref)
     is_on_head, record = rejection.base == dataset.head(), rejection.record
     if not is_on_head and not record.is_discarded and is_accepted(dataset, record):
         _print_unchanged(dataset, rejection)
@@ -189,8 +188,7 @@ def retest(
     Its data is not fetched again. This is for a contract that was corrected, or clauses about other datasets.
     """
     author = of_command("odf rejected retest", reason)
-    target, dataset = existing_dataset(store, name)
-    rejection = find_undecided(dataset, ref)
+    target, dataset, rejection = _undecided(store, name, ref)
     declared = manifest_of(manifest, name, target) if manifest is not None else None
     with LocalRunner() as runner:
         alias = str(dataset.alias)
@@ -212,8 +210,7 @@ def discard(
     Later runs no longer fail because of it, and continue with newer data of the source. Its blocks and slices are kept.
     """
     author = of_command("odf rejected discard", reason)
-    _, dataset = existing_dataset(store, name)
-    rejection = find_undecided(dataset, ref)
+    _, dataset, rejection = _undecided(store, name, ref)
     if rejection.record.is_discarded:
         _print_unchanged(dataset, rejection)
         return
@@ -221,6 +218,11 @@ def discard(
         raise InvalidInput(f"{rejection.ref} is superseded: the head has moved since, so no decision is needed")
     discard_(dataset, rejection, author)
     print(f"{name}: discarded {counted(rejection.records, 'record')} of {rejection.ref}")
+
+
+def _undecided(store: str | None, name: str, ref: str | None) -> tuple[Store, Dataset, Rejection]:
+    opened, dataset = existing_dataset(store, name)
+    return opened, dataset, find_undecided(dataset, ref)
 
 
 def _print_unchanged(dataset: Dataset, rejection: Rejection) -> None:

@@ -57,12 +57,12 @@ class Verification:
 
 def newest(folder: Path) -> Verification | None:
     """Return the newest verification of the dataset of a folder of `pages_folder`; None if there was none."""
-    found = _read(folder)
-    if found is None or found.ended is not None or not _is_free(folder):
-        return found
-    # It may have ended in between.
-    found = _read(folder)
-    return found if found is None or found.ended is not None else replace(found, is_lost=True)
+    verification = _read(folder)
+    if verification is not None and verification.is_running and _is_free(folder):
+        verification = _read(folder)  # it may have ended in between
+        if verification is not None and verification.is_running:
+            return replace(verification, is_lost=True)
+    return verification
 
 
 def start(dataset: Dataset, work_area: Path, folder: Path, user: str) -> bool:
