@@ -28,7 +28,7 @@ from airflow_provider_odf.cycle import candidates, history
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, OdfError
 from airflow_provider_odf.owned_folders import OWNER, is_owned, was_killed
 from airflow_provider_odf.seal import SEAL
-from airflow_provider_odf.source import savepoint
+from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -181,7 +181,7 @@ def _mark(live: _Live, dataset: Dataset, ref: str, head: str, *, is_old: bool) -
 def _work(alias: str, work: Path, cutoff: float, is_idle: bool) -> Iterator[Garbage]:
     """Yield folders of merges and polls that were killed, and of those that nobody retried."""
     now = time.time()
-    abandoned = cutoff if is_idle else min(cutoff, now - savepoint.ABANDONED)
+    abandoned = cutoff if is_idle else min(cutoff, now - work_area.ABANDONED)
     for pattern, oldest in (("merge-*", cutoff), ("poll-*", abandoned), ("savepoint-*", abandoned)):
         for item in _old(alias, "work folder", work, pattern, now):
             if was_killed(Path(item.path)) or item.modified < oldest:
@@ -256,7 +256,7 @@ def check_no_run(store: Store, alias: str, cutoff: float) -> None:
 
 
 def _runs(work: Path) -> Iterator[Run]:
-    for folder in (*work.glob(f"{savepoint.MERGE}*"), *work.glob(f"{savepoint.POLL}*")):
+    for folder in (*work.glob(f"{work_area.SCRATCH}*"), *work.glob(f"{work_area.INPUT}*")):
         times = list(_times(folder))
         if not times:
             continue  # It has just ended.

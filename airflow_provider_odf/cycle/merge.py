@@ -17,7 +17,7 @@ from airflow_provider_odf.errors import ChainCorrupted, InvalidQuery, OdfError
 from airflow_provider_odf.evolution import apply, columns
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.source import savepoint
+from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -40,7 +40,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
     def discard() -> None:
         """Remove the files of an input that is in the chain or never will be: no retry needs them."""
         if new_input.directory is not None:
-            savepoint.discard(cycle.store.work(new_input.dataset) / new_input.directory)
+            work_area.discard(cycle.store.work(new_input.dataset) / new_input.directory)
 
     def merged(dataset: Dataset, work: Path) -> Candidate | UpToDate:
         step = _Merge(cycle, dataset, new_input)

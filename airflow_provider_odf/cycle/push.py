@@ -21,7 +21,7 @@ from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, fetch_kinds, model
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES
-from airflow_provider_odf.source import savepoint, uris
+from airflow_provider_odf.source import uris, work_area
 from airflow_provider_odf.source.push import InputFiles, Receiver, check_form, write_records
 from airflow_provider_odf.source.source_state import CONTENT_HASH, PUSH_ID
 
@@ -86,7 +86,7 @@ class Intake:
     @cached_property
     def directory(self) -> Path:
         """The directory of this push in the work area, created at first use."""
-        return savepoint.directory(self.cycle.store.work(self.dataset.alias))
+        return work_area.new_input(self.cycle.store.work(self.dataset.alias))
 
     def discard(self) -> None:
         if "directory" in self.__dict__:

@@ -15,7 +15,7 @@ from airflow_provider_odf.cycle.contract_context import with_context
 from airflow_provider_odf.cycle.messages import Candidate, UpToDate
 from airflow_provider_odf.errors import CommitConflict, StillRejected
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import savepoint
+from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -68,7 +68,7 @@ def candidate_of(
         return held_back.check(dataset, earlier)
     if (head := dataset.head()) not in heads:
         raise CommitConflict(f"dataset {dataset.alias}: head moved from {heads[-1]} to {head}{advice}")
-    with savepoint.merging(cycle.store.work(new.dataset)) as work:
+    with work_area.scratch(cycle.store.work(new.dataset)) as work:
         result = make(dataset, work)
     return held_back.check(dataset, result) if isinstance(result, Candidate) else result
 

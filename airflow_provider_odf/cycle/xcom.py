@@ -21,7 +21,7 @@ from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, SourceState
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.seal import open_json, sealed_json
-from airflow_provider_odf.source import savepoint
+from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -206,5 +206,5 @@ def _short(text: str) -> str:
 def _remove_old(work: Path) -> None:
     for path in work.glob("poll-*.json"):
         with suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > savepoint.ABANDONED:
+            if time.time() - path.stat().st_mtime > work_area.ABANDONED:
                 path.unlink()

@@ -41,7 +41,7 @@ class SourceFile:
 class SourceFiles:
     """New inputs, in merge order. Without files the dataset is up to date.
 
-    ``directory`` holds their files; pass it to `savepoint.discard` once they are merged or cannot be merged.
+    ``directory`` holds their files; pass it to `work_area.discard` once they are merged or cannot be merged.
     ``has_more`` is whether the source has more data for the next poll."""
 
     directory: Path

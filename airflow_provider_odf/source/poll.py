@@ -26,7 +26,7 @@ from airflow_provider_odf.errors import (
 )
 from airflow_provider_odf.manifest.model import PrepStepDecompress
 from airflow_provider_odf.seal import seal
-from airflow_provider_odf.source import decompress, savepoint, source_state
+from airflow_provider_odf.source import decompress, savepoint, source_state, work_area
 from airflow_provider_odf.source.fetchers import fetch_of
 from airflow_provider_odf.source.program import Program
 
@@ -45,7 +45,7 @@ def poll(step: FetchStep, prepare: Sequence[PrepStep], context: Context) -> Sour
     :raises StorageError: the work area cannot be written.
     """
     work, redact = context.directory, context.environment.redact
-    with _redacted_errors(context.environment, work), savepoint.polling(work) as directory:
+    with _redacted_errors(context.environment, work), work_area.polling(work) as directory:
         steps = dataclasses.replace(
             context,
             directory=directory,

@@ -16,31 +16,22 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.fsync import fsync
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.model import SourceState
-from airflow_provider_odf.owned_folders import owned_directory, sweep, was_killed
 from airflow_provider_odf.seal import is_file, open_json, sealed_hashes, sealed_json, write_seal
+from airflow_provider_odf.source import work_area
 from airflow_provider_odf.source.fetching import SourceFile, SourceFiles
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStep, PrepStep
 
-_NAME = "savepoint-"
-POLL = "poll-"
-"""Prefix of the folders of polls, which stay until their input was merged."""
-MERGE = "merge-"
-"""Prefix of the folders of merges."""
 _INDEX = "savepoint.json"
-ABANDONED = 7 * 24 * 3600
-"""Seconds after which the files of a poll are removed."""
 
 
 @dataclass(frozen=True)
@@ -74,45 +65,9 @@ def key(step: FetchStep, prepare: Sequence[PrepStep], state: SourceState | None,
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
-def directory(work: Path) -> Path:
-    """Return a new directory for the files of one poll. Directories of killed polls, and those older than a week, are
-    removed."""
-    for old in work.glob(f"{POLL}*"):
-        if _age(old) > ABANDONED or was_killed(old):
-            shutil.rmtree(old, ignore_errors=True)
-    new = work / f"{POLL}{uuid.uuid4().hex[:16]}"
-    make_folders(new)
-    return new
-
-
-@contextmanager
-def polling(work: Path) -> Iterator[Path]:
-    """Yield a new directory for a poll. It is removed if the poll fails, or by the next poll if this one is killed."""
-    new = directory(work)
-    try:
-        with owned_directory(new):
-            yield new
-    except BaseException:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
-
-
-@contextmanager
-def merging(work: Path) -> Iterator[Path]:
-    """Yield a new directory for a merge. It is removed at the end, or by the next merge if this one is killed."""
-    sweep(work, f"{MERGE}*")
-    new = work / f"{MERGE}{uuid.uuid4().hex[:12]}"
-    make_folders(new)
-    try:
-        with owned_directory(new):
-            yield new
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-
-
 def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
     """Keep the files of a sealed poll under a key, in place of the last savepoint."""
-    kept, building = work / f"{_NAME}{key}", work / f"{POLL}{uuid.uuid4().hex[:16]}"
+    kept, building = work / f"{work_area.SAVEPOINT}{key}", work / f"{work_area.INPUT}{uuid.uuid4().hex[:16]}"
     building.mkdir()
     for path in (path for file in result.files for path in file.paths):
         _link(path, building / path.name)
@@ -121,7 +76,7 @@ def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
     about["hashes"] = sealed_hashes(result.directory, dataset=dataset_id)
     (building / _INDEX).write_bytes(sealed_json(about))
     fsync(building / _INDEX)
-    _remove_kept(work)
+    work_area.remove_savepoints(work)
     try:
         building.rename(kept)
     except OSError:  # another poll has just made the same savepoint
@@ -131,7 +86,7 @@ def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
 def load(work: Path, key: str, dataset_id: str) -> Savepoint | None:
     """Return the savepoint of a dataset with a key, or None if there is none, it was changed, or it cannot be read now:
     the source still has its data."""
-    kept = work / f"{_NAME}{key}"
+    kept = work / f"{work_area.SAVEPOINT}{key}"
     try:
         content = open_json((kept / _INDEX).read_bytes(), dataset=dataset_id, key=key)
         if content is None:
@@ -159,19 +114,6 @@ def take(savepoint: Savepoint, directory: Path, warnings: tuple[str, ...] = ()) 
     return SourceFiles(directory, tuple(files), warnings, savepoint.result.has_more)
 
 
-def discard(directory: Path) -> None:
-    """Remove the files of a poll (`SourceFiles.directory`) and its savepoint. Call it when the input is in the chain,
-    was rejected, or failed with an error that is not retryable."""
-    shutil.rmtree(directory, ignore_errors=True)
-    _remove_kept(directory.parent)
-
-
-def _remove_kept(work: Path) -> None:
-    with suppress(OSError):  # what is left is for `odf gc`: the poll itself is done
-        for kept in work.glob(f"{_NAME}*"):
-            shutil.rmtree(kept, ignore_errors=True)
-
-
 def _link(source: Path, target: Path) -> Path:
     try:
         os.link(source, target)
@@ -180,13 +122,6 @@ def _link(source: Path, target: Path) -> Path:
     except OSError:  # a file system without hard links
         shutil.copyfile(source, target)
     return target
-
-
-def _age(path: Path) -> float:
-    try:
-        return time.time() - path.stat().st_mtime
-    except OSError:
-        return 0.0
 
 
 def _to_json(result: SourceFiles) -> dict[str, Any]:

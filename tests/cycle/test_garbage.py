@@ -20,7 +20,7 @@ from airflow_provider_odf.cycle import garbage
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
-from airflow_provider_odf.source import savepoint
+from airflow_provider_odf.source import work_area
 
 TIME = Instant.parse("2024-05-02T08:00:00Z")
 DID = "did:odf:fed016b65f9b5b23c00006b65f9b5b23c0000b056960700000000561226bab29c83f7"
@@ -124,13 +124,13 @@ def test_nothing_young_is_garbage_and_a_young_candidate_keeps_its_blocks(store: 
 
 def test_folders_of_killed_merges_go_at_once_and_those_of_running_ones_stay(store: Store, dataset: Dataset) -> None:
     work = store.work("prices")
-    with savepoint.merging(work) as running:
+    with work_area.scratch(work) as running:
         age(work)
         assert find(store, dataset, 3 * DAY) == {}
         killed = work / "merge-killed"
         put(killed / ".owner", (running / ".owner").read_text())
         assert find(store, dataset, 3 * DAY) == {".work/prices/merge-killed": "work folder"}
-        with savepoint.merging(work) as other:
+        with work_area.scratch(work) as other:
             assert sorted(work.iterdir()) == sorted((running, other))
     assert list(work.iterdir()) == []
 

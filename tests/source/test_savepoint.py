@@ -18,7 +18,7 @@ import pytest
 
 from airflow_provider_odf.errors import SourceError, StorageError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import savepoint
+from airflow_provider_odf.source import savepoint, work_area
 
 
 def statuses_and_bodies(server):
@@ -82,7 +82,7 @@ def test_without_validators_it_counts_for_a_limited_time(server, poller):
 
 def test_discarding_removes_all_and_the_next_poll_fetches(server, poller):
     url = server.serve("/a", b"abc")
-    savepoint.discard(poller.url(url).directory)
+    work_area.discard(poller.url(url).directory)
     assert poller.leftovers == []
     poller.url(url)
     assert len(server.requests) == 2
@@ -91,9 +91,9 @@ def test_discarding_removes_all_and_the_next_poll_fetches(server, poller):
 def test_discarding_takes_nothing_from_a_poll_that_runs_elsewhere(server, poller):
     url = server.serve("/a", b"abc")
     first, second = poller.url(url), poller.url(url)
-    savepoint.discard(first.directory)
+    work_area.discard(first.directory)
     assert poller.content(second) == [b"abc"]
-    savepoint.discard(second.directory)
+    work_area.discard(second.directory)
     assert poller.leftovers == []
 
 
@@ -193,14 +193,14 @@ def test_directories_of_polls_that_died_long_ago_are_removed(server, poller):
 def test_directories_of_polls_that_were_killed_are_removed(poller):
     script = (
         "import os, pathlib, sys\n"
-        "from airflow_provider_odf.source import savepoint\n"
-        "with savepoint.polling(pathlib.Path(sys.argv[1])) as directory:\n"
+        "from airflow_provider_odf.source import work_area\n"
+        "with work_area.polling(pathlib.Path(sys.argv[1])) as directory:\n"
         "    (directory / 'download.part').write_text('half')\n"
         "    os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", script, poller.work], check=False)
     assert [name.rpartition("/")[2] for name in poller.leftovers if "/" in name] == [".owner", "download.part"]
-    with savepoint.polling(poller.work) as running, savepoint.polling(poller.work) as other:
+    with work_area.polling(poller.work) as running, work_area.polling(poller.work) as other:
         assert sorted(poller.work.iterdir()) == sorted((running, other))
     assert sorted(poller.work.iterdir()) == sorted((running, other))
     assert list(running.iterdir()) == []
@@ -223,7 +223,7 @@ def test_a_work_area_that_cannot_be_written(server, poller):
 
 
 def test_a_poll_that_ends_is_not_taken_for_killed_by_one_that_looks_at_that_moment(tmp_path):
-    with savepoint.polling(tmp_path) as directory:
+    with work_area.polling(tmp_path) as directory:
         looking = (directory / ".owner").open()
     with looking:
         fcntl.flock(looking, fcntl.LOCK_EX | fcntl.LOCK_NB)
