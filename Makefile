@@ -48,8 +48,8 @@ test-newest: $(filter .uv/bin/uv,$(UV)) ## Test the wheel with the newest versio
 	@$(UV) venv --quiet --clear $(NEWEST)
 	@$(UV) pip install --quiet --python $(NEWEST)/bin/python --group dev "$$(echo build/wheel/*.whl)[great-expectations]"
 	@$(NEWEST)/bin/pytest -p no:cacheprovider -q \
-		$(or $(ARGS),tests/cli tests/manifest tests/engine/test_great_expectations.py \
-			tests/engine/test_great_expectations_generated.py)
+		$(or $(ARGS),tests/cli tests/manifest tests/engine/contract/test_great_expectations.py \
+			tests/engine/contract/test_great_expectations_generated.py)
 
 # Flink has its own environment (725 MB), since it pins other versions of what this project uses.
 FLINK := 2.3.0

@@ -16,7 +16,7 @@ from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import MergeStrategy
 from tests.engine.conftest import Polled
-from tests.engine.derived import Derived
+from tests.engine.transform.derived import Derived
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,7 +10,7 @@ from pyspark.errors import DateTimeException
 
 from airflow_provider_odf.protocol import MergeStrategy
 from tests.engine.conftest import Polled
-from tests.engine.derived import Derived
+from tests.engine.transform.derived import Derived
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.engine.conftest import Polled
-from tests.engine.derived import Derived, Record
-from tests.engine.test_transform import day, person, reading
+from tests.engine.transform.derived import Derived, Record
+from tests.engine.transform.test_transform import day, person, reading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

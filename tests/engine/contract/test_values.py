@@ -19,7 +19,7 @@ from airflow_provider_odf.contract.report import document
 from airflow_provider_odf.contract.sources import of_data
 from airflow_provider_odf.engine.contract import json_types, numbers, sources
 
-from . import contract_oracle as oracle
+from . import oracle
 
 pytestmark = pytest.mark.spark
 

@@ -19,8 +19,8 @@ import pytest
 
 from airflow_provider_odf.protocol import MergeStrategy
 from tests.engine.conftest import Polled
-from tests.engine.derived import Derived, net, records
-from tests.engine.queries import random_query, random_spark_query
+from tests.engine.transform.derived import Derived, net, records
+from tests.engine.transform.queries import random_query, random_spark_query
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ import pytest
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import SqlQueryStep
 from tests.engine.conftest import Polled
-from tests.engine.derived import Derived
-from tests.engine.test_transform import day, person, reading
+from tests.engine.transform.derived import Derived
+from tests.engine.transform.test_transform import day, person, reading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from airflow_provider_odf.engine.transform import plan_changes
 from airflow_provider_odf.protocol import MergeStrategy
 from airflow_provider_odf.records import files
 from tests.engine.conftest import Polled, Row
-from tests.engine.derived import Derived
+from tests.engine.transform.derived import Derived
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from tests.engine.conftest import Polled, Row
-from tests.engine.derived import Derived, net, records
+from tests.engine.transform.derived import Derived, net, records
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
