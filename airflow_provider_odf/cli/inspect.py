@@ -34,9 +34,8 @@ from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.manifest.load import load_block
 from airflow_provider_odf.reading import export as exports
-from airflow_provider_odf.reading.dataset import PublishedDataset
 from airflow_provider_odf.reading.scan import Scan
-from airflow_provider_odf.reading.store import PublishedStore
+from airflow_provider_odf.reading.store import PublishedDataset, PublishedStore
 from airflow_provider_odf.wording import counted
 
 GROUP = typer.Typer(no_args_is_help=True)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.reading.dataset import Position, PublishedDataset
     from airflow_provider_odf.reading.scan import HistoryScan
+    from airflow_provider_odf.reading.store import Position, PublishedDataset
 
 ASSET_GROUP = "odf"
 """Group of the assets of datasets."""

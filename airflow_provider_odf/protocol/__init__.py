@@ -30,11 +30,6 @@ from airflow_provider_odf.protocol.data import StateCache as StateCache
 from airflow_provider_odf.protocol.data import TemporalTable as TemporalTable
 from airflow_provider_odf.protocol.data import Transform as Transform
 from airflow_provider_odf.protocol.data import Watermark as Watermark
-from airflow_provider_odf.protocol.envelope import VERSION as VERSION
-from airflow_provider_odf.protocol.envelope import dumps_request as dumps_request
-from airflow_provider_odf.protocol.envelope import dumps_response as dumps_response
-from airflow_provider_odf.protocol.envelope import loads_request as loads_request
-from airflow_provider_odf.protocol.envelope import loads_response as loads_response
 from airflow_provider_odf.protocol.messages import OPERATIONS as OPERATIONS
 from airflow_provider_odf.protocol.messages import ContractTestRequest as ContractTestRequest
 from airflow_provider_odf.protocol.messages import ContractTestSuccess as ContractTestSuccess
@@ -59,5 +54,10 @@ from airflow_provider_odf.protocol.messages import TransformRequest as Transform
 from airflow_provider_odf.protocol.messages import TransformRequestInput as TransformRequestInput
 from airflow_provider_odf.protocol.messages import TransformSuccess as TransformSuccess
 from airflow_provider_odf.protocol.messages import operation as operation
+from airflow_provider_odf.protocol.wire import VERSION as VERSION
+from airflow_provider_odf.protocol.wire import dumps_request as dumps_request
+from airflow_provider_odf.protocol.wire import dumps_response as dumps_response
 from airflow_provider_odf.protocol.wire import from_json as from_json
+from airflow_provider_odf.protocol.wire import loads_request as loads_request
+from airflow_provider_odf.protocol.wire import loads_response as loads_response
 from airflow_provider_odf.protocol.wire import to_json as to_json

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import hashlib
+import io
 import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from airflow_provider_odf import closed_files, multiformats
 from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidQuery
@@ -27,10 +31,9 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, OPERATIONS_TEXT, PRESENT, RETRACT
 from airflow_provider_odf.protocol import Changes, NewSlice, OffsetInterval
 from airflow_provider_odf.records import schema as schemas
-from airflow_provider_odf.records.hashed_file import HashedFile
 from airflow_provider_odf.records.logical_hash import LogicalHasher
 from airflow_provider_odf.records.schema import OP
-from airflow_provider_odf.records.stage import Stage
+from airflow_provider_odf.records.threads import Stage
 from airflow_provider_odf.wording import counted
 
 ROW_GROUP = 131_072
@@ -221,3 +224,55 @@ def _rfc3339(newest: dt.datetime | dt.date | None) -> str | None:
     if not isinstance(newest, dt.datetime):
         newest = dt.datetime.combine(newest, dt.time(), dt.timezone.utc)
     return str(Instant.from_datetime(newest))
+
+
+_BLOCK = 1 << 20
+"""Bytes that are hashed and written in one call."""
+
+_PENDING_BLOCKS = 16
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+
+
+class HashedFile(io.RawIOBase):
+    """A new file that computes the hash and the size of its content. A thread hashes and writes."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: IO[bytes] = os.fdopen(os.open(path, _NEW, closed_files.FILE), "wb")
+        self._hash = hashlib.sha3_256()
+        self._stage = Stage("physical-hash", _PENDING_BLOCKS)
+        self._block = bytearray()
+        self.size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        view = memoryview(data)
+        # A copy: the caller uses its buffer again.
+        self._block += view
+        if len(self._block) >= _BLOCK:
+            self._next_block()
+        self.size += view.nbytes
+        return view.nbytes
+
+    def _next_block(self) -> None:
+        block, self._block = self._block, bytearray()
+        self._stage.run(self._write, block)
+
+    def _write(self, block: bytearray) -> None:
+        self._hash.update(block)
+        self._file.write(block)
+
+    def finish(self) -> str:
+        """Flush the file to disk and return its hash as multihash text."""
+        self._next_block()
+        self._stage.finish()
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        return multiformats.multihash(multiformats.SHA3_256, self._hash.digest())
+
+    def close(self) -> None:
+        self._stage.cancel()
+        self._file.close()
+        super().close()

@@ -20,9 +20,8 @@ from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.sensitivity import MASKED, masked
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.reading.answer import Answer
 from airflow_provider_odf.reading.export import stream
-from airflow_provider_odf.reading.row_page import Question, row_page, scan_of
+from airflow_provider_odf.reading.row_page import Answer, Question, row_page, scan_of
 from airflow_provider_odf.ui.pages import HEADERS
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 

@@ -7,9 +7,8 @@ import pytest
 
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.reading import export as exports
-from airflow_provider_odf.reading.answer import Answer
 from airflow_provider_odf.reading.export import export, stream
-from airflow_provider_odf.reading.row_page import Question
+from airflow_provider_odf.reading.row_page import Answer, Question
 from airflow_provider_odf.reading.scan import HistoryScan
 
 

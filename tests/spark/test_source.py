@@ -17,7 +17,7 @@ from airflow_provider_odf import open_store
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, OdfError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.spark import OdfDataSource
-from airflow_provider_odf.spark.filters import with_filters
+from airflow_provider_odf.spark.slices import with_filters
 
 pytestmark = pytest.mark.spark
 
