@@ -97,6 +97,11 @@ _OPTIONS = {
         "Empty: Spark runs in a child process of the task.",
         example="spark_default",
     ),
+    "spark": _option(
+        "When a merge uses Spark; ``odf.yaml`` overrides it. ``needed``: if Arrow cannot do the work. ``always``: its "
+        "tasks read and merge all rows. Empty: ``needed`` in a child process of the task, ``always`` on a connection.",
+        example="always",
+    ),
     "local_master": _option("Spark master of the child process.", default="local[*]", example="local[2]"),
     "local_memory": _option(
         "Java heap of the child process, at least ``456m``. With ``local[*]`` it runs one concurrent Spark task per "

@@ -5,6 +5,7 @@ also for an error, so that only a crashed application counts as failed.
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from airflow_provider_odf import protocol
@@ -17,6 +18,8 @@ def run(request_file: str, response_file: str) -> None:
     """Answer the request in a file and append the responses to another as they come."""
     request = protocol.loads_request(Path(request_file).read_text(encoding="utf-8"))
     operation = protocol.operation(request)
+    if isinstance(request, protocol.MergeRequest) and request.spark is None:
+        request = replace(request, spark="always")
     close_to_others()
     spark = session.create()
     with open(response_file, "a", encoding="utf-8", buffering=1) as responses:

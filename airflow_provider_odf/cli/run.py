@@ -29,12 +29,13 @@ from airflow_provider_odf.cli.options import (
     open_store,
     print_problems,
 )
-from airflow_provider_odf.cycle.cycle import Cycle
+from airflow_provider_odf.cycle.cycle import Cycle, spark_of
 from airflow_provider_odf.cycle.messages import Outcome, Progress, silent
 from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.run import run_all, run_push
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, UnexpectedError
 from airflow_provider_odf.owned_folders import TemporaryDirectory
+from airflow_provider_odf.protocol import SparkUse
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.source.options import from_environment
 
@@ -45,6 +46,14 @@ def run(
     input_store: InputStoresOption = None,
     system_time: SystemTimeOption = None,
     forbid: ForbidOption = None,
+    spark: Annotated[
+        SparkUse | None,
+        typer.Option(
+            help="When merges use Spark: needed (if Arrow cannot do the work), or always (its tasks read and merge all "
+            "rows).",
+            show_default="odf.yaml, else needed",
+        ),
+    ] = None,
     verbose: VerboseOption = False,
 ) -> None:
     """Run one cycle of each dataset: poll, merge, test the contract, publish.
@@ -68,6 +77,7 @@ def run(
             Cycle(
                 *(target, str(m.snapshot.alias), runner, time, m, os.environ, options),
                 progress=progress(verbose),
+                spark=spark or spark_of(m),
                 author=author,
             )
             for m in loaded.manifests
@@ -142,7 +152,10 @@ def push(
         dataset = str(declared.snapshot.alias if declared else target.dataset(name).alias)
         author = of_command("odf push", time=str(time) if system_time is not None else None)
         cycle = Cycle(
-            *(target, dataset, runner, time, declared, os.environ, options), progress=progress(verbose), author=author
+            *(target, dataset, runner, time, declared, os.environ, options),
+            progress=progress(verbose),
+            spark=spark_of(declared),
+            author=author,
         )
         data = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)
         code = _print_outcome(run_push(cycle, data), verbose)

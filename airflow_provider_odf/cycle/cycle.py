@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.sensitive import SensitiveColumns
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.protocol import Check, Contract, Request, Success
+    from airflow_provider_odf.protocol import Check, Contract, Request, SparkUse, Success
     from airflow_provider_odf.runner import Runner
 
 
@@ -52,6 +52,8 @@ class Cycle:
     progress: Progress = silent
     contract_file: str | None = None
     """Path of a contract that overrides the manifest's contract."""
+    spark: SparkUse | None = None
+    """When merges use Spark; None: as the runner decides."""
     author: Author = field(default_factory=Author)
     """Who publishes, in which run."""
     _states: dict[tuple[str, str], ChainState] = field(default_factory=dict, repr=False, compare=False)
@@ -186,6 +188,14 @@ class Cycle:
         )
         self.keep_state(self.store.dataset(self.dataset), state)
         return state
+
+
+def spark_of(manifest: Manifest | None) -> SparkUse | None:
+    """Return when merges of a manifest's dataset use Spark, from ``odf.yaml``.
+
+    :raises ManifestInvalid: a settings file that applies is not valid.
+    """
+    return settings_for(manifest.file, manifest.snapshot.alias).spark if manifest is not None else None
 
 
 def limits_of(manifest: Manifest) -> Limits:

@@ -132,6 +132,7 @@ class _Merge(Step):
             new_state_path=str(work / "state"),
             contract=self.contract(),
             sensitive_columns=tuple(sorted(cycle.sensitivity.labels)),
+            spark=cycle.spark,
         )
 
     def publish_source(self, success: protocol.MergeSuccess) -> bool:

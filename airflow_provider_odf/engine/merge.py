@@ -114,7 +114,8 @@ class _Merge:
     def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
         """Yield the slices of a batch. Its inputs are read together if possible, else one by one."""
         is_typed = self._request.read.format.types is Types.FILE
-        together = read_batch(self._spark, self._request, batch) if len(batch) > 1 and not is_typed else None
+        is_together = len(batch) > 1 and not is_typed and self._request.spark != "always"
+        together = read_batch(self._spark, self._request, batch) if is_together else None
         if together is None:
             yield from map(self._merge, batch)
             return
@@ -122,6 +123,7 @@ class _Merge:
         self._notices += together.notices
         self._headers += together.headers
         self._is_analyzed = True
+        self._progress("read by Spark, merged in the engine's process (small inputs are read together)")
         target, rows = self._fit(together.frame)
         tables = together.split(rows.frame.toArrow(), POSITION)
         for source, (new, dropped) in zip(batch, target.merge_tables(tables, batch), strict=True):
@@ -130,16 +132,12 @@ class _Merge:
     def _merge(self, source: MergeInput) -> NewSlice | None:
         name = name_of(source)
         self._progress(f"merging {name}")
-        if (columns := inputs.open_input(self._request, source, self._stored)) is not None:
-            try:
-                new, dropped = self._target_for(columns).merge_columns(columns, source)
-                self._notices += columns.notices
-                self._headers += columns.headers
-                self._is_analyzed = True
-                return self._finish(new, dropped, columns.layout.schema, name)
-            except NeedsSpark:
-                if self._session is None:
-                    raise
+        try:
+            return self._merge_by_arrow(source, name)
+        except NeedsSpark as e:
+            if self._session is None:
+                raise
+            why = str(e) or "Arrow cannot read or judge a value, or the rows take too much memory"
         raw = read(self._spark, self._request.read, source.paths, name)
         self._notices += raw.notices
         self._headers += raw.headers
@@ -147,7 +145,22 @@ class _Merge:
         if frame is None:
             return None
         target, rows = self._fit(frame)
+        place = "in tasks of Spark" if target.merges_in_tasks else "in the engine's process"
+        self._progress(f"{name}: read by Spark, merged {place} ({why})")
         return self._finish(*target.merge(rows, source), rows.layout.schema, name)
+
+    def _merge_by_arrow(self, source: MergeInput, name: str) -> NewSlice | None:
+        if self._request.spark == "always":
+            raise NeedsSpark("spark = always")
+        columns = inputs.open_input(self._request, source, self._stored)
+        if columns is None:
+            raise NeedsSpark("Arrow does not read this input")
+        new, dropped = self._target_for(columns).merge_columns(columns, source)
+        self._notices += columns.notices
+        self._headers += columns.headers
+        self._is_analyzed = True
+        self._progress(f"{name}: read and merged by Arrow, without Spark")
+        return self._finish(new, dropped, columns.layout.schema, name)
 
     def _preprocess(self, frame: DataFrame, source: MergeInput) -> DataFrame:
         transform = self._request.preprocess

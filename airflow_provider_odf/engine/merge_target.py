@@ -86,13 +86,18 @@ class MergeTarget:
         """The present columns of the dataset."""
         return self.history.layout
 
+    @property
+    def merges_in_tasks(self) -> bool:
+        """Whether tasks of Spark merge rows that Spark reads."""
+        return self._request.spark == "always" or self._input_size > files.SMALL
+
     def evolve(self, new: Columns) -> None:
         """Use the columns of a later input. Earlier records have null in new columns."""
         self.history = self.history.in_columns(new)
 
     def merge(self, new: NewRows, source: MergeInput) -> tuple[NewSlice | None, int]:
         """Merge an input. Return its slice (None without records) and the number of dropped duplicate rows."""
-        if self._input_size <= files.SMALL:
+        if not self.merges_in_tasks:
             return next(self.merge_tables([new.frame.coalesce(1).toArrow()], [source]))
         return self._merge_in_spark(new.frame, source)
 

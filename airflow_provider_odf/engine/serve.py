@@ -112,8 +112,9 @@ class RequestHandler:
     def needs_spark(self, event: Event) -> bool:
         """Whether a request surely needs Spark. Others are tried without."""
         request = event.request
-        is_trial = isinstance(request, protocol.MergeRequest) and request.read.kind in ("Csv", "Parquet")
-        return event.needs_spark or not is_trial
+        if event.needs_spark or not isinstance(request, protocol.MergeRequest):
+            return True
+        return request.spark == "always" or request.read.kind not in ("Csv", "Parquet")
 
     def handle(self, event: Event) -> None:
         """Answer one request: write its progress, then its outcome."""

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -187,6 +187,8 @@ class FolderSettings(BaseModel):
     env: dict[Annotated[str, AfterValidator(_variable)], EnvironmentValue] = {}
     store: Annotated[str, AfterValidator(_store)] | None = None
     spark_conn_id: Annotated[str, AfterValidator(_identifier)] | None = None
+    spark: Literal["needed", "always"] | None = None
+    """When a merge uses Spark; None: as the installation says."""
     pool: Annotated[str, AfterValidator(_identifier)] | None = None
     retries: Annotated[int, Field(strict=True, ge=0, le=_MOST_RETRIES)] | None = None
     start_date: Annotated[Time, AfterValidator(_start_date)] | None = None

@@ -128,7 +128,7 @@ class OdfOperator(LineageMixin, BaseOperator):
 
     def cycle_of(self, dataset: str) -> Cycle:
         """Return the configuration for steps of a dataset's cycle."""
-        from airflow_provider_odf.cycle.cycle import Cycle
+        from airflow_provider_odf.cycle.cycle import Cycle, spark_of
         from airflow_provider_odf.instant import Instant
 
         config, manifest = settings.read(), self.dataset_manifest
@@ -143,6 +143,7 @@ class OdfOperator(LineageMixin, BaseOperator):
             config.manifest_version,
             self.log.info,
             self.contract,
+            spark_of(manifest) or config.spark,
         )
 
     @cached_property

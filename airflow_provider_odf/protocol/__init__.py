@@ -49,6 +49,7 @@ from airflow_provider_odf.protocol.messages import Request as Request
 from airflow_provider_odf.protocol.messages import Response as Response
 from airflow_provider_odf.protocol.messages import SourceTestRequest as SourceTestRequest
 from airflow_provider_odf.protocol.messages import SourceTestSuccess as SourceTestSuccess
+from airflow_provider_odf.protocol.messages import SparkUse as SparkUse
 from airflow_provider_odf.protocol.messages import Success as Success
 from airflow_provider_odf.protocol.messages import TransformRequest as TransformRequest
 from airflow_provider_odf.protocol.messages import TransformRequestInput as TransformRequestInput

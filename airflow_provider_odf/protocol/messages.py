@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from airflow_provider_odf.protocol.contract import Contract, ContractReport, Source
 from airflow_provider_odf.protocol.data import (
@@ -146,6 +146,10 @@ class MergeInput:
     label: str = ""
 
 
+SparkUse: TypeAlias = Literal["needed", "always"]
+"""When a merge uses Spark: if Arrow cannot do the work, or always, so that its tasks read and merge all rows."""
+
+
 @dataclass(frozen=True)
 class MergeRequest:
     """Merge new raw data into a dataset: one slice for each input with records, with offsets from ``next_offset``.
@@ -156,6 +160,8 @@ class MergeRequest:
     same session.
 
     Messages of errors show no values of ``sensitive_columns`` of the dataset; ``*`` are all.
+
+    Without ``spark`` the runner decides: an application on a cluster is always used.
 
     Without inputs, the engine reads and writes nothing. It analyzes ``preprocess`` on the declared columns of ``read``
     and returns the resulting schema of the dataset.
@@ -177,6 +183,7 @@ class MergeRequest:
     new_state_path: str | None = None
     contract: Contract | None = None
     sensitive_columns: tuple[str, ...] = ()
+    spark: SparkUse | None = None
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from airflow.sdk import conf
 
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.get_provider_info import get_provider_info
+from airflow_provider_odf.protocol import SparkUse
 from airflow_provider_odf.settings import push_paths
 from airflow_provider_odf.source.options import OPTIONS, Options, from_texts
 
@@ -23,6 +24,7 @@ class Settings:
     input_stores: tuple[str, ...]
     work_area: str
     spark_conn_id: str
+    spark: SparkUse | None
     local_master: str
     local_memory: str
     push_paths: tuple[str, ...] | None
@@ -48,6 +50,7 @@ def read() -> Settings:
         input_stores=tuple(part.strip() for part in text["input_stores"].split(",") if part.strip()),
         work_area=text["work_area"],
         spark_conn_id=text["spark_conn_id"],
+        spark=_spark(text),
         local_master=text["local_master"],
         local_memory=text["local_memory"],
         push_paths=_push_paths(text["push_paths"]),
@@ -60,6 +63,13 @@ def read() -> Settings:
         datahub_instance=text["datahub_instance"],
         datahub_incidents=_one_of("datahub_incidents", text, ("True", "true", "False", "false")).lower() == "true",
     )
+
+
+def _spark(text: dict[str, str]) -> SparkUse | None:
+    """Return when merges use Spark, None if the runner decides."""
+    if not text["spark"]:
+        return None
+    return "always" if _one_of("spark", text, ("needed", "always")) == "always" else "needed"
 
 
 def _push_paths(text: str) -> tuple[str, ...] | None:

@@ -17,6 +17,7 @@ _FOLDER = {
     "([how](../how-to/use-secrets.md)).",
     "store": "Path or URI of the store, in place of the connection's.",
     "spark_conn_id": "Connection of type `spark` that the dataset's Spark applications are submitted to.",
+    "spark": "When a merge uses Spark: `needed` or `always`, in place of `[odf] spark`.",
     "pool": "Airflow pool of the tasks.",
     "retries": "How often a task is tried again.",
     "start_date": "RFC 3339 time before which nothing is scheduled.",

@@ -88,11 +88,12 @@ def test_settings_come_from_the_nearest_folder_that_has_them(tmp_path: Path) -> 
         "datasets: {acme/X: {retries: 5, store: /far}}\n"
     )
     (tmp_path / "a" / "odf.yaml").write_text(
-        "defaults: {pool: large, store: /near}\ndatasets: {ACME/x: {schedule: null}}\n"
+        "defaults: {pool: large, store: /near, spark: always}\ndatasets: {ACME/x: {schedule: null}}\n"
     )
     file = tmp_path / "a" / "b" / "m.yaml"
     assert settings_for(file, "acme/x") == FolderSettings(
         schedule=None,
+        spark="always",
         pool="large",
         store="/near",
         tags=("t",),
@@ -129,6 +130,7 @@ def test_schedules(tmp_path: Path, schedule: str) -> None:
     [
         ("defaults: {retires: 1}", "odf.yaml:1:12: unknown key `retires` in `defaults` (did you mean `retries`?)"),
         ("datasets: {a: {retries: -1}}", "odf.yaml:1:25: `retries` must be greater than or equal to 0, not the number -1"),
+        ("defaults: {spark: never}", "odf.yaml:1:19: `spark` must be 'needed' or 'always', not the string 'never'"),
         ("datasets: {a: {tags: x}}", "odf.yaml:1:22: `tags` must be a list, not the string 'x' (write [x])"),
         ("default: {}", "odf.yaml:1:1: unknown key `default` in the file (did you mean `defaults`?)"),
         ("defaults: {start_date: 2024-05-02}", "odf.yaml:1:24: '2024-05-02' is not an RFC 3339 time such as 2024-05-02T08:00:00Z"),

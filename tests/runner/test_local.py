@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,11 @@ def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, appli
         assert success.slices[0] is not None
         assert pq.read_table(success.slices[0].path)["id"].to_pylist() == [1, 2, 3]
         assert success.notices == ("rows.parquet: dropped 1 duplicate row",)
-        assert said == ["merging rows.parquet", "wrote 3 records, offsets 0 to 2"]
+        assert said == [
+            "merging rows.parquet",
+            "rows.parquet: read and merged by Arrow, without Spark",
+            "wrote 3 records, offsets 0 to 2",
+        ]
         assert jvms() == before
         # Dates of so long ago may be of another calendar, which Spark knows.
         days = [dt.date(1850, 1, 2), dt.date(1850, 1, 1)]
@@ -87,12 +92,42 @@ def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, appli
         assert isinstance(again, protocol.MergeSuccess)
         assert again.slices[0] is not None
         assert pq.read_table(again.slices[0].path)["id"].to_pylist() == [dt.date(1850, 1, 1), dt.date(1850, 1, 2)]
-        assert said[2:5] == ["merging rows.parquet", "starting Spark", "merging rows.parquet"]
+        assert said[3:7] == [
+            "merging rows.parquet",
+            "starting Spark",
+            "merging rows.parquet",
+            "rows.parquet: read by Spark, merged in the engine's process "
+            "(Arrow cannot read or judge a value, or the rows take too much memory)",
+        ]
         # While a JVM runs, a merge that does not use it still has no application.
         assert applications.submit(runner, merge_of(tmp_path, "rows", [4]), None).result(60).slices[0] is not None
         assert (len(applications.events), applications.engine()[0]) == (4, "arrow")
         assert runner.submit(raw_query()).result(60).num_records == 2
         assert len(jvms() - before) == runner.started == 1
+
+
+def test_spark_always_reads_and_merges_in_tasks_the_same_bytes(tmp_path: Path) -> None:
+    said: dict[str, list[str]] = {"needed": [], "always": []}
+    hashes = []
+    with LocalRunner("local[2]") as runner:
+        for use, lines in said.items():
+            request = replace(merge_of(tmp_path, "rows", [2, 1, 3, 1]), spark=use)
+            (new,) = runner.submit(request, lines.append).result(240).slices
+            hashes.append((new.physical_hash, new.logical_hash))
+    assert hashes[0] == hashes[1]
+    assert said == {
+        "needed": [
+            "merging rows.parquet",
+            "rows.parquet: read and merged by Arrow, without Spark",
+            "wrote 3 records, offsets 0 to 2",
+        ],
+        "always": [
+            "starting Spark",
+            "merging rows.parquet",
+            "rows.parquet: read by Spark, merged in tasks of Spark (spark = always)",
+            "wrote 3 records, offsets 0 to 2",
+        ],
+    }
 
 
 def test_first_requests_at_once_with_and_without_spark(raw_query, tmp_path: Path) -> None:

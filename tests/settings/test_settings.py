@@ -11,6 +11,7 @@ def test_defaults():
         input_stores=(),
         work_area="",
         spark_conn_id="",
+        spark=None,
         local_master="local[*]",
         local_memory="",
         push_paths=(),
@@ -31,7 +32,9 @@ def test_airflows_own_configuration_counts(monkeypatch):
     monkeypatch.setenv("AIRFLOW__ODF__PUSH_PATHS", "/data/in, https://example.org/drop")
     monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
     monkeypatch.setenv("AIRFLOW__ODF__NAMING_SPEC", "2024")
+    monkeypatch.setenv("AIRFLOW__ODF__SPARK", "always")
     found = settings.read()
+    assert found.spark == "always"
     assert found.push_paths == ("/data/in", "https://example.org/drop")
     assert (found.store, found.options.forbidden_steps, found.manifest_version, found.naming_spec) == (
         "/data/odf",
@@ -45,6 +48,7 @@ def test_airflows_own_configuration_counts(monkeypatch):
     ("name", "value", "message"),
     [
         ("manifest_version", "4", r"\[odf\] manifest_version = 4: must be 3 or 2"),
+        ("spark", "never", r"\[odf\] spark = never: must be needed or always"),
         ("naming_spec", "2025", r"\[odf\] naming_spec = 2025: must be current or 2024"),
         (
             "forbid_steps",
