@@ -51,9 +51,8 @@ def literal(t: Translator, node: exp.Expr) -> Value:
         return Value(exp.Literal.number(f"{node.name}D"), DOUBLE)
     whole, _, fraction = node.name.partition(".")
     if len(whole) + len(fraction) > types.MAX_PRECISION:
-        raise Refusal(
-            node, f"the number has more than {types.MAX_PRECISION} digits", "write fewer, or with an exponent"
-        )
+        message = f"the number has more than {types.MAX_PRECISION} digits"
+        raise Refusal(node, message, "write fewer, or with an exponent")
     type_, number = decimal(len(whole) + len(fraction), len(fraction)), exp.Literal.number(node.name)
     # Spark does not count the zero before the point.
     return Value(cast(number, type_) if whole.startswith("0") else number, type_)
@@ -115,11 +114,6 @@ def in_query(t: Translator, node: exp.Expr, value: Value) -> Value:
     return Value(exp.In(this=value.sql, query=exp.Subquery(this=query)), BOOLEAN)
 
 
-def exists(t: Translator, node: exp.Expr) -> Value:
-    query, _ = t.subquery(node.this.unnest(), t.scope)
-    return Value(exp.Exists(this=query), BOOLEAN)
-
-
 def scalar_subquery(t: Translator, node: exp.Expr) -> Value:
     query, type_ = _only_column(t, node, node)
     return Value(exp.Subquery(this=query), type_)
@@ -149,11 +143,6 @@ def column(t: Translator, node: exp.Expr) -> Value:
         names = ", ".join(t.scope.names[:20])
         raise Refusal(node, f"column {'.'.join(parts)} does not exist", f"columns: {names}" if names else "")
     return Value(node.copy(), type_)
-
-
-def parentheses(t: Translator, node: exp.Expr) -> Value:
-    inner = t.expression(node.this)
-    return Value(exp.Paren(this=inner.sql), inner.type)
 
 
 def operand(t: Translator, node: exp.Expr) -> Value:
@@ -210,7 +199,10 @@ def comparable(t: Translator, node: exp.Expr, left: Value, right: Value) -> tupl
     """Return two values, with literals as times beside times, and the type in which both engines compare them.
 
     :raises Refusal: the engines differ."""
-    left, right = _as_time(node, left, right.type), _as_time(node, right, left.type)
+    if left.text is not None and right.type.is_time:
+        left = time_literal(node, left.text, right.type)
+    elif right.text is not None and left.type.is_time:
+        right = time_literal(node, right.text, left.type)
     left, right = beside(node, left, right), beside(node, right, left)
     type_ = t.engine.compared(left.type, right.type)
     if type_ is None:
@@ -219,18 +211,10 @@ def comparable(t: Translator, node: exp.Expr, left: Value, right: Value) -> tupl
     return left, right, type_
 
 
-def _as_time(node: exp.Expr, value: Value, other: Type) -> Value:
-    """Return a string literal as a date or time if the other side is one."""
-    return value if value.text is None or not other.is_time else time_literal(node, value.text, other)
-
-
 def align(value: Value, type_: Type) -> exp.Expr:
     """Return a value as a member of a common type, cast if Spark would choose another common type."""
-    return cast(value.sql, type_) if _needs_cast(value.type, type_) else value.sql
-
-
-def _needs_cast(type_: Type, to: Type) -> bool:
-    return to.is_known and not (type_ == NULL or to.is_integer or to.is_decimal or type_.ddl == to.ddl)
+    is_same = value.type == NULL or value.type.ddl == type_.ddl or type_.is_integer or type_.is_decimal
+    return value.sql if is_same or not type_.is_known else cast(value.sql, type_)
 
 
 def between(t: Translator, node: exp.Expr) -> Value:
@@ -249,11 +233,8 @@ def in_(t: Translator, node: exp.Expr) -> Value:
         raise Refusal(node, "IN supports only a list of values or a query")
     members = t.expressions(node.expressions)
     if other := next((m.type for m in members if not t.engine.is_member(value.type, m.type)), None):
-        raise Refusal(
-            node,
-            f"engines compare {value.type} with {other} differently in IN than with =",
-            f"cast the values to {value.type}",
-        )
+        message = f"engines compare {value.type} with {other} differently in IN than with ="
+        raise Refusal(node, message, f"cast the values to {value.type}")
     left, right = _of_one_type(t, node, value, members, "cast the values to one type")
     return Value(exp.In(this=left, expressions=right), BOOLEAN)
 
@@ -264,7 +245,8 @@ def _of_one_type(
     """Return a value and those that it is compared with, if it has the same type in all of these comparisons."""
     pairs = [comparable(t, node, value, other) for other in others]
     conversions = {
-        (left.type, left.sql is value.sql, type_ if _needs_cast(left.type, type_) else None) for left, _, type_ in pairs
+        (left.type, left.sql is value.sql, type_ if align(left, type_) is not left.sql else None)
+        for left, _, type_ in pairs
     }
     # One DECIMAL must hold all values, otherwise Spark would cut off decimal places.
     shared: Type | None = pairs[0][2]
@@ -331,12 +313,12 @@ NODES: dict[type[exp.Expr], NodeRule] = {
     exp.Null: lambda t, node: Value(exp.Null(), NULL),
     exp.Star: lambda t, node: Value(exp.Star(), BIGINT),
     **dict.fromkeys(_COMPARISONS, comparison),
-    exp.Exists: exists,
+    exp.Exists: lambda t, node: Value(exp.Exists(this=t.subquery(node.this.unnest(), t.scope)[0]), BOOLEAN),
     exp.Subquery: scalar_subquery,
     exp.Between: between,
     exp.In: in_,
     exp.Column: column,
-    exp.Paren: parentheses,
+    exp.Paren: lambda t, node: Value(exp.Paren(this=(inner := t.expression(node.this)).sql), inner.type),
     exp.And: connective,
     exp.Or: connective,
     exp.Not: lambda t, node: Value(exp.Not(this=condition(t, node.this)), BOOLEAN),

@@ -15,30 +15,32 @@ from airflow_provider_odf.dialect.engine import NodeRule, Translator, refuse_oth
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.dialect.spark import Value, cast
-from airflow_provider_odf.dialect.types import Columns, Scope, Type
+from airflow_provider_odf.dialect.types import Columns, Type
 
-_ORDINAL_DIGITS = 4
+_NUMBERED = ("row_number", "lag", "lead")
+"""Window functions whose value depends on the order of ties."""
+_OF_FRAME = ("first_value", "last_value")
+"""Window functions whose value depends on the order of the rows in the frame."""
+_BOUNDS = ("UNBOUNDED", "CURRENT ROW")
+"""Ends of a frame without a number."""
+_BY_ARRIVAL = "the order of arrival does not count in a transform"
 
 
 def order(t: Translator, node: exp.Order) -> exp.Order:
     """Return ORDER BY with explicit NULLS FIRST or LAST, since the defaults of engines differ."""
-    return exp.Order(expressions=[_order_item(t, item) for item in node.expressions])
-
-
-def _order_item(t: Translator, item: exp.Expr) -> exp.Ordered:
-    refuse_others(item, {"this", "desc", "nulls_first"})
-    return exp.Ordered(
-        this=place_or_expression(t, item.this),
-        desc=bool(item.args.get("desc")),
-        nulls_first=bool(item.args.get("nulls_first")),
-    )
+    items = []
+    for item in node.expressions:
+        refuse_others(item, {"this", "desc", "nulls_first"})
+        flags = {key: bool(item.args.get(key)) for key in ("desc", "nulls_first")}
+        items.append(exp.Ordered(this=place_or_expression(t, item.this), **flags))
+    return exp.Order(expressions=items)
 
 
 def place_or_expression(t: Translator, node: exp.Expr) -> exp.Expr:
     """Return an item of GROUP BY or ORDER BY, which may be the place of a column."""
     if not isinstance(node, exp.Literal) or node.is_string:
         return t.expression(node).sql
-    if not (node.name.isdigit() and len(node.name) <= _ORDINAL_DIGITS):
+    if not (node.name.isdigit() and len(node.name) <= 4):
         raise Refusal(node, "a number in ORDER BY or GROUP BY must be a column position, starting at 1")
     return node.copy()
 
@@ -56,33 +58,22 @@ def add_order(t: Translator, node: exp.Expr, query: exp.Query) -> None:
             query.set(key, type(clause)(expression=value.copy()))
 
 
-_NUMBERED = ("row_number", "lag", "lead")
-"""Window functions whose value depends on the order of ties."""
-_OF_FRAME = ("first_value", "last_value")
-"""Window functions whose value depends on the order of the rows in the frame."""
-
-
 def of_rows(t: Translator, node: exp.Select) -> tuple[exp.Expr, ...]:
     """Return the columns that order the rows that window functions of a SELECT see."""
     group = node.args.get("group")
     if group is None:
-        return tuple(_columns(t.scope))
-    return tuple(t.expression(_of_group(t, item, node)).sql for item in group.expressions)
-
-
-def _of_group(t: Translator, item: exp.Expr, node: exp.Select) -> exp.Expr:
-    """Return the expression of an item of GROUP BY. Columns of tables hide those of SELECT."""
-    is_in_table = isinstance(item, exp.Column) and t.scope.type_of(item.name) is not None
-    return item if is_in_table else windows.output(item, node)
-
-
-def _columns(scope: Scope) -> list[exp.Expr]:
-    is_single = len(scope.tables) == 1
-    return [
-        exp.column(name, None if is_single else table or None, quoted=True)
-        for table, columns in scope.tables.items()
-        for name in names(columns)
-    ]
+        is_single = len(t.scope.tables) == 1
+        return tuple(
+            exp.column(name, None if is_single else table or None, quoted=True)
+            for table, columns in t.scope.tables.items()
+            for name in names(columns)
+        )
+    items = []
+    for item in group.expressions:
+        # Columns of tables hide those of SELECT.
+        is_in_table = isinstance(item, exp.Column) and t.scope.type_of(item.name) is not None
+        items.append(t.expression(item if is_in_table else windows.output(item, node)).sql)
+    return tuple(items)
 
 
 def names(columns: Columns) -> tuple[str, ...]:
@@ -103,7 +94,7 @@ def break_ties(t: Translator, node: exp.Expr, window: exp.Window, partition: Seq
     if t.ties is None or not (is_by_row or function in (*_NUMBERED, *_OF_FRAME)):
         return
     if order is None:
-        raise Refusal(node, f"{function} needs ORDER BY here", "the order of arrival does not count in a transform")
+        raise Refusal(node, f"{function} needs ORDER BY here", _BY_ARRIVAL)
     if function in _OF_FRAME and not is_by_row:
         raise Refusal(node, f"{function} needs a frame of ROWS here", "write ROWS BETWEEN … AND … in OVER")
     names = {key for item in (*partition, *(item.this for item in order.expressions)) for key in _keys(t, item)}
@@ -120,7 +111,7 @@ def order_outputs(node: exp.Expr, query: exp.Query, columns: Columns) -> None:
         return
     order = query.args.get("order")
     if order is None:
-        raise Refusal(node, "LIMIT and OFFSET need ORDER BY", "the order of arrival does not count in a transform")
+        raise Refusal(node, "LIMIT and OFFSET need ORDER BY", _BY_ARRIVAL)
     positions = [item.this.name for item in order.expressions if isinstance(item.this, exp.Literal)]
     for position, (_, type_) in enumerate(columns.items, 1):
         if _has_order(type_) and str(position) not in positions:
@@ -134,10 +125,6 @@ def _keys(t: Translator, node: exp.Expr) -> set[tuple[str, str]]:
         return {("", node.sql())}
     tables = [node.table] if node.table and len(t.scope.tables) > 1 else [*t.scope.tables]
     return {(table.lower(), node.name.lower()) for table in tables}
-
-
-_BOUNDS = ("UNBOUNDED", "CURRENT ROW")
-"""Ends of a frame without a number."""
 
 
 def scalar_or_aggregate(t: Translator, node: exp.Expr) -> Value:

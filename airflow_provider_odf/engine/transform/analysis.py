@@ -9,7 +9,7 @@ are enough, and the other rows of the input are not read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -21,18 +21,32 @@ from airflow_provider_odf.engine.transform import determinism
 from airflow_provider_odf.engine.transform.determinism import Fault
 from airflow_provider_odf.engine.transform.plan_changes import can_have_sums
 from airflow_provider_odf.engine.transform.plan_tree import (
-    Attribute,
-    Expression,
     Node,
-    attribute,
+    computed,
     inputs_of_subqueries,
     join_kind,
+    parts,
     tree,
     used_columns,
 )
 from airflow_provider_odf.engine.transform.row_keys import Key, Part, Relation, analyze
 from airflow_provider_odf.protocol import Evaluation
 from airflow_provider_odf.wording import listed
+
+_ROW_WISE = ("Input", "Project", "Filter", "Union", "Generate")
+_PASSED: Mapping[str, tuple[int, ...]] = dict.fromkeys(("Project", "Filter", "Generate", "Sort"), (0,))
+"""Kind of a plan node -> positions of the children whose rows it treats alone."""
+_JOINS: Mapping[str, tuple[int, ...]] = {
+    "Inner": (0, 1), "Cross": (0, 1), "RightOuter": (1,), **dict.fromkeys(("LeftOuter", "LeftSemi", "LeftAnti"), (0,)),
+}  # fmt: skip
+"""Kind of a join -> positions of the sides whose rows it treats alone. The others decide about rows of these."""
+_FUNCTIONS: Mapping[str, str] = {
+    **dict.fromkeys(("Count", "CountIf", "Sum"), "sum"), "Min": "min", "Max": "max", "BoolAnd": "bool_and",
+    "BoolOr": "bool_or",
+}  # fmt: skip
+"""Class of an aggregate function -> the function that adds up two of its values."""
+MAX_COLUMNS = 8
+"""Maximum number of columns of a key. More would take longer to compare than they save."""
 
 
 @dataclass(frozen=True)
@@ -50,30 +64,10 @@ class Linear:
     totals: Totals | None = None
 
 
-def is_linear(node: Node, changed: Collection[int]) -> bool:
+def _is_linear(node: Node, changed: Collection[int]) -> bool:
     """Whether the rows of a plan node are linear in each of the changed inputs. An input that is read twice is not."""
     leaves = [leaf.input for leaf in node.nodes() if leaf.input in changed]
     return len(leaves) == len(set(leaves)) and _is_passed(node, changed)
-
-
-def totals(root: Node, relations: Mapping[Node, Relation]) -> tuple[Node, Totals] | None:
-    """Return the node below the aggregate that makes the result, and how its values add up; None if they do not."""
-    node, shown = _below_projections(root)
-    if node.kind not in ("Aggregate", "Distinct"):
-        return None
-    relation = relations[node]
-    keys = {id_ for key in relation.keys for id_ in key.columns}
-    groups = {a.id for a in node.output} if node.kind == "Distinct" else {*_groups(node)}
-    functions = {} if node.kind == "Distinct" else dict(_functions(node))
-    is_whole = {a.id for a in node.output} == groups | functions.keys()
-    # Groups that are no keys, or not shown, may be equal in the result without being equal in the query.
-    if not is_whole or not relation.unique or not groups <= keys & set(shown.values()):
-        return None
-    by_name = {name: functions.get(id_) for name, id_ in shown.items()}
-    return node.children[0], Totals(
-        tuple(name for name, function in by_name.items() if function is None),
-        {name: function for name, function in by_name.items() if function is not None},
-    )
 
 
 def _is_passed(node: Node, changed: Collection[int]) -> bool:
@@ -86,29 +80,23 @@ def _is_passed(node: Node, changed: Collection[int]) -> bool:
     )
 
 
-_PASSED: Mapping[str, tuple[int, ...]] = dict.fromkeys(("Project", "Filter", "Generate", "Sort"), (0,))
-"""Kind of a plan node -> positions of the children whose rows it treats alone."""
-
-_JOINS: Mapping[str, tuple[int, ...]] = {
-    "Inner": (0, 1),
-    "Cross": (0, 1),
-    "LeftOuter": (0,),
-    "LeftSemi": (0,),
-    "LeftAnti": (0,),
-    "RightOuter": (1,),
-}
-"""Kind of a join -> positions of the sides whose rows it treats alone. The others decide about rows of these."""
-
-_FUNCTIONS: Mapping[str, str] = {
-    "Count": "sum",
-    "CountIf": "sum",
-    "Sum": "sum",
-    "Min": "min",
-    "Max": "max",
-    "BoolAnd": "bool_and",
-    "BoolOr": "bool_or",
-}
-"""Class of an aggregate function -> the function that adds up two of its values."""
+def _totals(root: Node, relations: Mapping[Node, Relation]) -> tuple[Node, Totals] | None:
+    """Return the node below the aggregate that makes the result, and how its values add up; None if they do not."""
+    node, shown = _below_projections(root)
+    if node.kind not in ("Aggregate", "Distinct"):
+        return None
+    groups, functions = ({a.id for a in node.output}, {}) if node.kind == "Distinct" else _groups_and_functions(node)
+    relation = relations[node]
+    keys = {id_ for key in relation.keys for id_ in key.columns}
+    is_whole = {a.id for a in node.output} == groups | functions.keys()
+    # Groups that are no keys, or not shown, may be equal in the result without being equal in the query.
+    if not is_whole or not relation.unique or not groups <= keys & set(shown.values()):
+        return None
+    by_name = {name: functions.get(id_) for name, id_ in shown.items()}
+    return node.children[0], Totals(
+        tuple(name for name, function in by_name.items() if function is None),
+        {name: function for name, function in by_name.items() if function is not None},
+    )
 
 
 def _below_projections(root: Node) -> tuple[Node, dict[str, int]]:
@@ -116,43 +104,28 @@ def _below_projections(root: Node) -> tuple[Node, dict[str, int]]:
     node, shown = root, {a.name: a.id for a in root.output}
     while node.kind in ("Project", "Sort"):
         if node.kind == "Project":
-            renamed: dict[int, int] = {}
-            for item in node.expressions("projectList"):
-                value = item["below"][0] if class_name(item) == "Alias" else item
-                if class_name(value) != "AttributeReference":
-                    return node, shown
-                renamed[item["exprId"]["id"]] = value["exprId"]["id"]
+            values = [(item["exprId"]["id"], computed(item)) for item in node.expressions("projectList")]
+            if any(class_name(value) != "AttributeReference" for _, value in values):
+                return node, shown
+            renamed: dict[int, int] = {id_: value["exprId"]["id"] for id_, value in values}
             shown = {name: renamed[id_] for name, id_ in shown.items()}
         node = node.children[0]
     return node, shown
 
 
-def _groups(aggregate: Node) -> Iterator[int]:
-    """Yield the columns of an aggregate that show its groups."""
-    functions = dict(_functions(aggregate))
+def _groups_and_functions(aggregate: Node) -> tuple[set[int], dict[int, str]]:
+    """Return the columns of an aggregate that show its groups, and those whose values add up, with the function that
+    does it."""
+    groups, functions = set[int](), dict[int, str]()
     for item, column in zip(aggregate.expressions("aggregateExpressions"), aggregate.output, strict=True):
-        if column.id not in functions and not _has_aggregate(item):
-            yield column.id
-
-
-def _functions(aggregate: Node) -> Iterator[tuple[int, str]]:
-    """Yield the columns of an aggregate whose values add up, with the function that does it."""
-    for item in aggregate.expressions("aggregateExpressions"):
-        value = item["below"][0] if class_name(item) == "Alias" else item
-        if class_name(value) == "AggregateExpression" and (found := attribute(item)) is not None:
+        value = computed(item)
+        if class_name(value) == "AggregateExpression":
             function = class_name(value["below"][0])
             if function in _FUNCTIONS and (not value["isDistinct"] or function in ("Min", "Max")):
-                yield found.id, _FUNCTIONS[function]
-
-
-def _has_aggregate(expression: Expression) -> bool:
-    return class_name(expression) == "AggregateExpression" or any(map(_has_aggregate, expression["below"]))
-
-
-_ROW_WISE = ("Input", "Project", "Filter", "Union", "Generate")
-
-MOST_COLUMNS = 8
-"""Maximum number of columns of a key. More would take longer to compare than they save."""
+                functions[column.id] = _FUNCTIONS[function]
+        elif not any(class_name(part) == "AggregateExpression" for part in parts(item)):
+            groups.add(column.id)
+    return groups, functions
 
 
 @dataclass(frozen=True)
@@ -202,22 +175,17 @@ class PlanAnalysis:
         common = [key for key in self._keys if all(leaf in key.leaves for leaf in leaves)]
         if common and leaves:
             return [self._part(common, leaves)]
-        parts = []
-        for leaf in leaves:
-            own = [key for key in self._keys if leaf in key.leaves]
-            if not own:
-                return None
-            parts.append(self._part(own, [leaf]))
-        return parts
+        own = [[key for key in self._keys if leaf in key.leaves] for leaf in leaves]
+        return [self._part(keys, [leaf]) for keys, leaf in zip(own, leaves, strict=True)] if all(own) else None
 
     def linear(self, changed: Iterable[int]) -> Linear | None:
         numbers = set(changed)
         if numbers & self._subqueries:
             return None
-        if is_linear(self.root, numbers):
+        if _is_linear(self.root, numbers):
             return Linear()
-        below, found = totals(self.root, self.relations) or (None, None)
-        if below is None or found is None or not is_linear(below, numbers):
+        below, found = _totals(self.root, self.relations) or (None, None)
+        if below is None or found is None or not _is_linear(below, numbers):
             return None
         sums = {name for name, function in found.functions.items() if function == "sum"}
         return None if sums & self.inexact else Linear(found)
@@ -254,8 +222,8 @@ class PlanAnalysis:
 
     def _part(self, keys: Sequence[Key], changed: Sequence[Node]) -> Part:
         """Return a part by the keys that hold for most leaves, and by further ones that make it smaller."""
-        chosen = sorted(keys, key=lambda key: -len(key.leaves))[:MOST_COLUMNS]
-        columns = tuple(self._shown(key).name for key in chosen)
+        chosen = sorted(keys, key=lambda key: -len(key.leaves))[:MAX_COLUMNS]
+        columns = tuple(next(a.name for a in self.root.output if a.id in key.columns) for key in chosen)
         by_input: dict[int, list[Node]] = {}
         for node in self.root.nodes():
             if node.input is not None and node.input not in self._subqueries:
@@ -263,9 +231,6 @@ class PlanAnalysis:
         inputs = {number: tuple(_agreed(key, leaves) for key in chosen) for number, leaves in by_input.items()}
         found = [(leaf.input, tuple(key.leaves[leaf] for key in chosen)) for leaf in changed if leaf.input is not None]
         return Part(columns, inputs, tuple(dict.fromkeys(found)))
-
-    def _shown(self, key: Key) -> Attribute:
-        return next(a for a in self.root.output if a.id in key.columns)
 
 
 def _agreed(key: Key, leaves: Sequence[Node]) -> str | None:

@@ -78,6 +78,12 @@ def attribute(expression: Expression) -> Attribute | None:
     return Attribute(expression["exprId"]["id"], expression["name"], expression.get("dataType"))
 
 
+def computed(item: Expression) -> Expression:
+    """Return the expression of an item of a list of columns, without its name."""
+    value: Expression = item["below"][0] if class_name(item) == "Alias" else item
+    return value
+
+
 def join_kind(join: Mapping[str, Any]) -> str:
     """Return the kind of a join from its fields, such as ``LeftOuter``."""
     return str(join["joinType"].get("object", "").rpartition(".")[2].removesuffix("$"))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from airflow_provider_odf.engine.plan_nodes import class_name
 from airflow_provider_odf.engine.schema import quoted
@@ -23,6 +23,7 @@ from airflow_provider_odf.engine.transform.plan_tree import (
     Expression,
     Node,
     attribute,
+    computed,
     is_collated,
     join_kind,
     references,
@@ -140,21 +141,14 @@ def _derived(value: Expression, keys: Iterable[Key]) -> dict[Node, str]:
 
 
 def _aggregate(node: Node, below: list[Relation]) -> Relation:
-    groups = node.expressions("groupingExpressions")
-    child = below[0]
-    by_text: dict[str, Key | None] = {}
-    for group in groups:
-        leaves = _leaves_of(group, child)
-        by_text[_text(group)] = Key(frozenset(), leaves) if leaves else None
-    shown: dict[str, set[int]] = {text: set() for text in by_text}
+    leaves = {_text(group): _leaves_of(group, below[0]) for group in node.expressions("groupingExpressions")}
+    shown: dict[str, set[int]] = {text: set() for text in leaves}
     for item in node.expressions("aggregateExpressions"):
-        value = item["below"][0] if class_name(item) == "Alias" else item
-        if (found := attribute(item)) is not None and _text(value) in shown:
-            shown[_text(value)].add(found.id)
-    keys = [Key(frozenset(shown[text]), key.leaves) for text, key in by_text.items() if key is not None and shown[text]]
+        if (column := attribute(item)) is not None and (text := _text(computed(item))) in shown:
+            shown[text].add(column.id)
+    keys = [Key(frozenset(shown[text]), own) for text, own in leaves.items() if own and shown[text]]
     # Without groups, there is one row.
-    is_shown = all(shown.values())
-    unique = [frozenset(min(ids) for ids in shown.values())] if is_shown else []
+    unique = [frozenset(min(ids) for ids in shown.values())] if all(shown.values()) else []
     stable = frozenset(i for ids in shown.values() for i in ids)
     return Relation(node, tuple(keys), frozenset(unique), stable)
 
@@ -166,10 +160,8 @@ def _text(expression: Expression) -> str:
 
 
 def _window(node: Node, below: list[Relation]) -> Relation:
-    by = {found.id for item in node.expressions("partitionSpec") if (found := attribute(item)) is not None}
-    child = below[0]
-    keys = tuple(key for key in child.keys if key.columns & by)
-    return Relation(node, keys, child.unique, child.stable)
+    by = {column.id for item in node.expressions("partitionSpec") if (column := attribute(item)) is not None}
+    return replace(below[0], node=node, keys=tuple(key for key in below[0].keys if key.columns & by))
 
 
 def _join(node: Node, below: list[Relation]) -> Relation:
@@ -185,43 +177,34 @@ def _join(node: Node, below: list[Relation]) -> Relation:
         for a, b in equal
         if (first := _leaves_of(a, left)) and (second := _leaves_of(b, right))
     ]
-    if kind in ("Inner", "Cross"):
-        keys, stable = (*both, *left.keys, *right.keys), _stable(left, right, equal)
-    elif kind in ("LeftOuter", "LeftSemi", "LeftAnti"):
-        keys, stable = (*both, *left.keys), left.stable
-    elif kind == "RightOuter":
-        keys, stable = (*both, *right.keys), right.stable
-    else:
+    if kind not in _SHOWN_SIDES:
         return Relation(node)
-    return Relation(node, _merged(keys), _unique(kind, left, right, equal), stable)
-
-
-def _stable(left: Relation, right: Relation, equal: _Equal) -> frozenset[int]:
-    """Return the stable columns of an inner join. Of a side that has one row for each row of the other, only those are
-    that the other side has too."""
-    (a, one_left), (b, one_right) = _met(left, right, equal)
-    if one_right:
-        return left.stable | right.stable & b
-    return right.stable | left.stable & a if one_left else left.stable | right.stable
-
-
-def _met(left: Relation, right: Relation, equal: _Equal) -> tuple[tuple[set[int], bool], tuple[set[int], bool]]:
-    """Return for each side the columns that a join compares, and whether a row of the other meets at most one of it."""
+    sides = [(left, right)[side] for side in _SHOWN_SIDES[kind]]
+    keys = _merged((*both, *(key for side in sides for key in side.keys)))
     ids = [{found.id for pair in equal if (found := attribute(pair[side]))} for side in (0, 1)]
-    one_left, one_right = (
-        any(key <= columns for key in of.unique) for of, columns in zip((left, right), ids, strict=True)
-    )
-    return (ids[0], one_left), (ids[1], one_right)
+    # Whether a row of the other side meets at most one of the left and of the right.
+    is_one = [any(key <= compared for key in side.unique) for side, compared in zip(below, ids, strict=True)]
+    unique = left.unique if kind in ("LeftSemi", "LeftAnti") else _unique(kind, left, right, is_one)
+    stable = sides[0].stable
+    if len(sides) > 1:
+        # Of a side that has one row for each row of the other, only those are that the other side has too.
+        shared = right.stable & ids[1] if is_one[1] else right.stable
+        stable = (left.stable & ids[0] if is_one[0] and not is_one[1] else left.stable) | shared
+    return Relation(node, keys, unique, stable)
 
 
-def _unique(kind: str, left: Relation, right: Relation, equal: _Equal) -> frozenset[frozenset[int]]:
+_SHOWN_SIDES: Mapping[str, tuple[int, ...]] = {
+    **dict.fromkeys(("Inner", "Cross"), (0, 1)), **dict.fromkeys(("LeftOuter", "LeftSemi", "LeftAnti"), (0,)),
+    "RightOuter": (1,),
+}  # fmt: skip
+"""Kind of a join -> the sides whose columns are not optional in the result."""
+
+
+def _unique(kind: str, left: Relation, right: Relation, is_one: Sequence[bool]) -> frozenset[frozenset[int]]:
     """Return the unique columns of a join: those of one side if it meets at most one row of the other."""
-    if kind in ("LeftSemi", "LeftAnti"):
-        return left.unique
-    (_, one_left), (_, one_right) = _met(left, right, equal)
     keys = {a | b for a in left.unique for b in right.unique} if kind in ("Inner", "Cross") else set()
-    keys |= set(left.unique) if one_right and kind != "RightOuter" else set()
-    keys |= set(right.unique) if one_left and kind != "LeftOuter" else set()
+    keys |= set(left.unique) if is_one[1] and kind != "RightOuter" else set()
+    keys |= set(right.unique) if is_one[0] and kind != "LeftOuter" else set()
     return frozenset(keys)
 
 
@@ -240,9 +223,6 @@ def _merged(keys: Iterable[Key]) -> tuple[Key, ...]:
     return tuple(merged)
 
 
-_Equal: TypeAlias = Sequence[tuple[Expression, Expression]]
-
-
 def _equalities(node: Node, left: Relation, right: Relation) -> Iterator[tuple[Expression, Expression]]:
     """Yield the expressions of the left and of the right side that a join compares by equality."""
     ids = [{a.id for a in side.node.output} for side in (left, right)]
@@ -259,12 +239,9 @@ def _reads_only(expression: Expression, columns: set[int]) -> bool:
     return bool(references(expression)) and references(expression) <= columns
 
 
-def _conjuncts(condition: Expression) -> Iterator[Expression]:
-    if class_name(condition) == "And":
-        for part in condition["below"]:
-            yield from _conjuncts(part)
-    else:
-        yield condition
+def _conjuncts(condition: Expression) -> list[Expression]:
+    is_and = class_name(condition) == "And"
+    return [part for inner in condition["below"] for part in _conjuncts(inner)] if is_and else [condition]
 
 
 def _columns_of(expression: Expression, side: Relation) -> frozenset[int]:
@@ -283,27 +260,23 @@ def _leaves_of(expression: Expression, side: Relation) -> dict[Node, str]:
 
 
 def _set_operation(node: Node, below: list[Relation]) -> Relation:
-    columns = frozenset(a.id for a in node.output)
-    unique = frozenset() if node.kind == "Union" or node.fields.get("isAll") else frozenset((columns,))
-    return Relation(node, tuple(_by_position(node, below)), unique, frozenset(_stable_by_position(node, below)))
-
-
-def _by_position(node: Node, below: list[Relation]) -> Iterator[Key]:
+    keys, stable = list[Key](), set[int]()
     for position, column in enumerate(node.output):
-        leaves: dict[Node, str] = {}
-        for child in below:
-            id_ = child.node.output[position].id
-            for key in child.keys:
-                if id_ in key.columns:
-                    leaves |= key.leaves
+        own = [(child, child.node.output[position].id) for child in below]
+        leaves = {
+            leaf: sql
+            for child, id_ in own
+            for key in child.keys
+            if id_ in key.columns
+            for leaf, sql in key.leaves.items()
+        }
         if leaves:
-            yield Key(frozenset((column.id,)), leaves)
-
-
-def _stable_by_position(node: Node, below: list[Relation]) -> Iterator[int]:
-    for position, column in enumerate(node.output):
-        if all(child.node.output[position].id in child.stable for child in below):
-            yield column.id
+            keys.append(Key(frozenset((column.id,)), leaves))
+        if all(id_ in child.stable for child, id_ in own):
+            stable.add(column.id)
+    is_set = node.kind != "Union" and not node.fields.get("isAll")
+    unique = frozenset((frozenset(a.id for a in node.output),)) if is_set else frozenset()
+    return Relation(node, tuple(keys), unique, frozenset(stable))
 
 
 _RULES: Mapping[str, Callable[[Node, list[Relation]], Relation]] = {
