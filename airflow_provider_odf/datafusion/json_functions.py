@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,6 +25,7 @@ Step: TypeAlias = str | int
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 _NUMBER = re.compile(r"-?\d")
+PREFIX = "odf_"
 
 
 def find(text: str, path: Sequence[Step]) -> int:
@@ -33,10 +35,8 @@ def find(text: str, path: Sequence[Step]) -> int:
     """
     at = _past_space(text, 0)
     for step in path:
-        values = (at for key, at in _members(text, at) if key == step)
-        if isinstance(step, int):
-            values = (at for number, at in enumerate(_items(text, at)) if number == step)
-        at = next(values, len(text))
+        opening = "[" if isinstance(step, int) else "{"
+        at = next((at for own, at in _values(text, at, opening) if own == step), len(text))
     if at >= len(text):
         raise ValueError("no such value")
     return at
@@ -45,10 +45,6 @@ def find(text: str, path: Sequence[Step]) -> int:
 def raw(text: str, at: int) -> str:
     """Return a value as written in the text."""
     return text[at : _decoded(text, at)[1]]
-
-
-def string(text: str, at: int) -> str:
-    return str(_of_type(_decoded(text, at)[0], str))
 
 
 def integer(text: str, at: int) -> int:
@@ -75,11 +71,11 @@ def as_text(text: str, at: int) -> str | None:
 
 
 def array(text: str, at: int) -> list[str]:
-    return [raw(text, item) for item in _items(text, at)]
+    return [raw(text, item) for _, item in _values(text, at, "[")]
 
 
-def keys(text: str, at: int) -> list[str]:
-    return [key for key, _ in _members(text, at)]
+def keys(text: str, at: int) -> list[Step]:
+    return [key for key, _ in _values(text, at, "{")]
 
 
 def length(text: str, at: int) -> int:
@@ -98,28 +94,20 @@ def _decoded(text: str, at: int) -> tuple[Any, int]:
     return _DECODER.raw_decode(text, at)
 
 
-def _members(text: str, at: int) -> Iterator[tuple[str, int]]:
-    at = _past(text, at, "{")
-    if text[at : at + 1] == "}":
+def _values(text: str, at: int, opening: str) -> Iterator[tuple[Step, int]]:
+    """Yield the key or index and the position of each value in an object or an array."""
+    closing = {"{": "}", "[": "]"}[opening]
+    at = _past(text, at, opening)
+    if text[at : at + 1] == closing:
         return
-    while True:
-        key, at = scanstring(text, _past(text, at, '"', spaces=False), True)
-        at = _past(text, _past_space(text, at), ":")
-        yield key, at
+    for number in count():
+        step: Step = number
+        if opening == "{":
+            step, at = scanstring(text, _past(text, at, '"', spaces=False), True)
+            at = _past(text, _past_space(text, at), ":")
+        yield step, at
         at = _past_space(text, _decoded(text, at)[1])
-        if text[at : at + 1] == "}":
-            return
-        at = _past(text, at, ",")
-
-
-def _items(text: str, at: int) -> Iterator[int]:
-    at = _past(text, at, "[")
-    if text[at : at + 1] == "]":
-        return
-    while True:
-        yield at
-        at = _past_space(text, _decoded(text, at)[1])
-        if text[at : at + 1] == "]":
+        if text[at : at + 1] == closing:
             return
         at = _past(text, at, ",")
 
@@ -135,22 +123,17 @@ def _past_space(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-PREFIX = "odf_"
-
-_TEXTS = pa.list_(pa.string())
 FUNCTIONS: Mapping[str, tuple[Callable[[str, int], Any], pa.DataType]] = {
     "json_as_text": (as_text, pa.string()),
     "json_contains": (lambda text, at: True, pa.bool_()),
-    "json_get_array": (array, _TEXTS),
+    "json_get_array": (array, pa.list_(pa.string())),
     "json_get_bool": (boolean, pa.bool_()),
     "json_get_float": (floating, pa.float64()),
     "json_get_int": (integer, pa.int64()),
     "json_get_json": (raw, pa.string()),
-    "json_get_str": (string, pa.string()),
-    "json_keys": (keys, _TEXTS),
-    "json_len": (length, pa.uint64()),
-    "json_length": (length, pa.uint64()),
-    "json_object_keys": (keys, _TEXTS),
+    "json_get_str": (lambda text, at: _of_type(_decoded(text, at)[0], str), pa.string()),
+    **dict.fromkeys(("json_keys", "json_object_keys"), (keys, pa.list_(pa.string()))),
+    **dict.fromkeys(("json_len", "json_length"), (length, pa.uint64())),
 }
 """Function name in the reference -> function (JSON string, position of a value in it) and its result type."""
 

@@ -130,7 +130,7 @@ ONLY_QUERIES = "only queries (SELECT, WITH, VALUES, UNION) are allowed"
 def problem(error: BaseException, query: str, number: int) -> QueryProblem:
     """Return an error of DataFusion as a problem of a query."""
     text = str(error)
-    if _NOT_A_QUERY.search(_without_prefix(text)):
+    if _NOT_A_QUERY.search(_PREFIX.sub("", text)):
         return QueryProblem.at(query, len(query) - len(query.lstrip()), ONLY_QUERIES, number=number)
     message, advice = brief(text), ""
     line, column = _place(text, query)
@@ -143,16 +143,12 @@ def problem(error: BaseException, query: str, number: int) -> QueryProblem:
 
 def brief(text: str) -> str:
     """Return DataFusion's message on one line, without the parts for its developers."""
-    text = _without_prefix(_HINTS.sub("", text))
+    text = _PREFIX.sub("", _HINTS.sub("", text))
     if match := _PARSER.match(text.strip()):
         text = match[1].replace('\\"', '"').replace("\\'", "'")
     text = _PLACE.sub("", text).replace("datafusion.public.", "").replace("Valid fields are", "The columns are")
     text = re.sub(r"\.\. No function matches the given name and argument types '(.+?)'\.", r" (\1).", text)
     return _squeezed(text.replace("\tCandidate functions:", "Possible:"))
-
-
-def _without_prefix(text: str) -> str:
-    return _PREFIX.sub("", text)
 
 
 def _squeezed(text: str) -> str:
@@ -163,12 +159,8 @@ def _place(text: str, query: str) -> tuple[int, int]:
     if match := _PLACE.search(text):
         return int(match[1]), int(match[2])
     for pattern in _NAMES:
-        if (named := pattern.search(text)) and (position := _position(query, named[1])) is not None:
+        name = named[1] if (named := pattern.search(text)) else ""
+        position = query.find(name) if re.fullmatch(r"\W+", name) else find(query, name) if name else None
+        if position is not None and position >= 0:
             return line_and_column(query, position)
     return (1, 1) if query else (0, 0)
-
-
-def _position(query: str, name: str) -> int | None:
-    if re.fullmatch(r"\W+", name):
-        return query.find(name) if name in query else None
-    return find(query, name)

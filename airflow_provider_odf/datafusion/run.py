@@ -102,10 +102,8 @@ class Job:
         """
         context = session(memory=self.memory, scratch=_directory(self.scratch))
         for name, table in tables.items():
-            batches = self._batches(table.combine_chunks().to_batches(max_chunksize=BATCH_ROWS), name) or [
-                types.empty(self.tables[name])
-            ]
-            context.register_record_batches(types.quoted(name), [batches])
+            batches = self._batches(table.combine_chunks().to_batches(max_chunksize=BATCH_ROWS), name)
+            context.register_record_batches(types.quoted(name), [batches or [types.empty(self.tables[name])]])
         return pa.Table.from_batches(self._rows(context), schema=self.output)
 
     def _batches(self, batches: Iterable[pa.RecordBatch], table: str) -> list[pa.RecordBatch]:

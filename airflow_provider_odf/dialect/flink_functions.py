@@ -192,14 +192,13 @@ def round_(c: Call) -> Value:
     if len(c.expect(1, 2)) == 2:
         _DIGITS.of(c, 1)
         digits = c.arguments[1].integer or 0
-    scale = min(digits, c.arguments[0].type.scale)
+
+    def rounded(type_: Type) -> Type:
+        whole, scale = type_.precision - type_.scale, min(digits, type_.scale)
+        return decimal(whole + scale + (scale < type_.scale), scale) if type_.is_decimal else type_
+
     templates = {"INTEGER": "a", "DECIMAL": "CAST(a AS {})", "DOUBLE": f"round(a, {digits})"}
-    return by_type(templates, lambda type_: _rounded(type_, scale))(replace(c, arguments=c.arguments[:1]))
-
-
-def _rounded(type_: Type, scale: int) -> Type:
-    whole = type_.precision - type_.scale
-    return decimal(whole + scale + (scale < type_.scale), scale) if type_.is_decimal else type_
+    return by_type(templates, rounded)(replace(c, arguments=c.arguments[:1]))
 
 
 def modulo(c: Call) -> Value:

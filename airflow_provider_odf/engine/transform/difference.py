@@ -58,13 +58,8 @@ def difference(present: DataFrame, rows: DataFrame, result: Result, identity: Co
     changed = net.selectExpr(*columns, "`odf:net` > 0 AS `odf:is_new`", copies).drop("odf:copy")
     row = f"struct({', '.join(columns)})"
     if identity is None or set(identity) >= set(result.columns):
-        return changed.selectExpr(
-            f"IF(`odf:is_new`, {APPEND}, {RETRACT}) AS {quoted(OP)}",
-            *columns,
-            f"{row} AS `odf:order`",
-            "1 AS `odf:pair`",
-            "0 AS `odf:side`",
-        )
+        operation = f"IF(`odf:is_new`, {APPEND}, {RETRACT}) AS {quoted(OP)}"
+        return changed.selectExpr(operation, *columns, f"{row} AS `odf:order`", "1 AS `odf:pair`", "0 AS `odf:side`")
     same = ", ".join([*map(quoted, identity), ""])
     numbered = changed.selectExpr(
         "*", f"row_number() OVER (PARTITION BY {same}`odf:is_new` ORDER BY {row}) AS `odf:pair`"

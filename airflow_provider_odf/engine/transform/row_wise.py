@@ -33,17 +33,16 @@ def with_records(spark: SparkSession, frame: DataFrame) -> DataFrame:
 
 def _carry(plan: Any) -> tuple[Any, Any]:
     """Return a plan that also has the hidden column, and that column."""
-    columns = plan.output()
-    for index in range(columns.size()):
-        if (column := columns.apply(index)).name().startswith(MARK):
+    for column in spark_internals.items(plan.output()):
+        if column.name().startswith(MARK):
             return plan, column
-    below = plan.children()
-    carried = [_carry(below.apply(index)) for index in range(below.size())]
+    below = spark_internals.items(plan.children())
+    carried = [*map(_carry, below)]
     if plan.nodeName() == "Project":
         child, record = carried[0]
         return spark_internals.project(plan.projectList().appended(record), child), record
     if plan.nodeName() == "Union":
-        branches = [_project(below.apply(n), child, record) for n, (child, record) in enumerate(carried)]
+        branches = [_project(old, child, record) for old, (child, record) in zip(below, carried, strict=True)]
         union = spark_internals.with_children(plan, branches)
         return union, union.output().last()
     child, record = carried[0]
@@ -79,32 +78,26 @@ def changes(frame: DataFrame, result: Result, *, has_corrections: bool) -> DataF
         "monotonically_increasing_id() AS `odf:position`",
     )
     if not has_corrections:
-        return rows.selectExpr(*_kept(result), "`odf:position` AS `odf:pair`", "0 AS `odf:side`")
+        columns = [quoted(OP), *result.spark_columns, "`odf:input`", "`odf:offset`"]
+        return rows.selectExpr(*columns, "`odf:position` AS `odf:pair`", "0 AS `odf:side`")
     return _paired(rows, result)
-
-
-def _kept(result: Result) -> list[str]:
-    return [quoted(OP), *result.spark_columns, "`odf:input`", "`odf:offset`"]
 
 
 def _paired(rows: DataFrame, result: Result) -> DataFrame:
     op, row = quoted(OP), f"struct({', '.join(result.spark_columns)})"
     is_correction = f"{op} IN ({CORRECT_FROM}, {CORRECT_TO})"
     # A correction is two records with neighbouring offsets; its pairs are numbered within it.
+    change = "PARTITION BY `odf:input`, `odf:change`, `odf:corrects`"
     numbered = rows.selectExpr(
         "*",
         f"IF({op} = {CORRECT_TO}, `odf:offset` - 1, `odf:offset`) AS `odf:change`",
         f"{is_correction} AS `odf:corrects`",
-    ).selectExpr(
-        "*",
-        "row_number() OVER (PARTITION BY `odf:input`, `odf:change`, `odf:corrects`, "
-        f"{op} ORDER BY `odf:position`) AS `odf:pair`",
-    )
+    ).selectExpr("*", f"row_number() OVER ({change}, {op} ORDER BY `odf:position`) AS `odf:pair`")
     sides = numbered.selectExpr(
         "*",
-        "count(1) OVER (PARTITION BY `odf:input`, `odf:change`, `odf:corrects`, `odf:pair`) AS `odf:sides`",
-        f"min({row}) OVER (PARTITION BY `odf:input`, `odf:change`, `odf:corrects`, `odf:pair`) AS `odf:least`",
-        f"max({row}) OVER (PARTITION BY `odf:input`, `odf:change`, `odf:corrects`, `odf:pair`) AS `odf:most`",
+        f"count(1) OVER ({change}, `odf:pair`) AS `odf:sides`",
+        f"min({row}) OVER ({change}, `odf:pair`) AS `odf:least`",
+        f"max({row}) OVER ({change}, `odf:pair`) AS `odf:most`",
     )
     seen = sides.where("NOT (`odf:corrects` AND `odf:sides` = 2 AND `odf:least` <=> `odf:most`)")
     return seen.selectExpr(

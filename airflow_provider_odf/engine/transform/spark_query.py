@@ -106,11 +106,10 @@ class SparkQuery(Query):
     def rows_with_records(self) -> DataFrame:
         return row_wise.with_records(self._spark, self.rows())
 
-    def _inexact(self, frame: DataFrame) -> Iterator[str]:
-        """Yield the columns whose sums do not add up. Spark's plans do not tell try_sum from sum."""
-        for field in frame.schema.fields:
-            if self._hides_overflow or not isinstance(field.dataType, (T.IntegralType, T.DecimalType)):
-                yield field.name
+    def _inexact(self, frame: DataFrame) -> list[str]:
+        """Return the columns whose sums do not add up. Spark's plans do not tell try_sum from sum."""
+        exact = () if self._hides_overflow else (T.IntegralType, T.DecimalType)
+        return [field.name for field in frame.schema.fields if not isinstance(field.dataType, exact)]
 
     @property
     def _hides_overflow(self) -> bool:
@@ -122,9 +121,10 @@ class SparkQuery(Query):
         tables = [i.alias for i in self._inputs]
         if self.waits:
             tables += [f"{RECORDS}{alias}" for alias in tables]
+        watermark = Instant.parse(self._request.watermark).to_datetime() if self._request.watermark else None
         frame: DataFrame | None = None
         for number, step in enumerate(self._request.transform.queries, 1):
-            parameters = queries.parameters_of(step.query, {WATERMARK: self._watermark()})
+            parameters = queries.parameters_of(step.query, {WATERMARK: watermark})
             try:
                 frame = (
                     queries.run(self._spark, step.query, query_name(number, step), tables, parameters)
@@ -139,7 +139,3 @@ class SparkQuery(Query):
         if frame is None:
             raise InvalidQuery("the transform has no query")
         return frame
-
-    def _watermark(self) -> object:
-        watermark = self._request.watermark
-        return Instant.parse(watermark).to_datetime() if watermark else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -62,7 +63,7 @@ class _Records:
     """
 
     frame: DataFrame
-    order: tuple[str, ...]
+    order: tuple[str, ...] = difference.ORDER
     are_compared: bool = True
 
 
@@ -150,12 +151,12 @@ class _Transform:
 
         def rows(part: keyed.Touched) -> DataFrame:
             keyed.view(part, self._inputs)
-            return columns.select(self._rows())
+            return self._rows(columns)
 
         new, own = keyed.in_parts(rows, parts), self._own(columns)
         records = own.records()
         present = own.counted(keyed.in_parts(lambda part: records, parts))
-        return _Records(difference.difference(present, new, columns, analyzed.identity), difference.ORDER)
+        return _Records(difference.difference(present, new, columns, analyzed.identity))
 
     def _are_records_enough(self, analyzed: Analysis, *, is_raw: bool) -> bool:
         """Whether new records alone determine those of a row-wise query.
@@ -197,11 +198,11 @@ class _Transform:
             for i, records in changed.items():
                 op = quoted(i.history.vocab.operation_type_column)
                 i.view(records.where(f"{op} {condition} {PRESENT}"), is_raw=False)
-            return columns.select(self._rows())
+            return self._rows(columns)
 
         removed, added = rows("NOT IN"), rows("IN")
         present = difference.once(removed, columns)
-        return _Records(difference.difference(present, added, columns, None), difference.ORDER, are_compared=False)
+        return _Records(difference.difference(present, added, columns, None), are_compared=False)
 
     def _incremental(self, analyzed: Analysis, linear: Linear, columns: Result) -> _Records | None:
         """Return the records of a linear query, None if they do not follow from the new records of its inputs."""
@@ -209,10 +210,7 @@ class _Transform:
         if not is_sum or not self._are_records_enough(analyzed, is_raw=False):
             return None
         self._fit(keyed.slices(self._inputs, self._request.history if linear.totals else ()))
-
-        def rows() -> DataFrame:
-            return columns.select(self._rows())
-
+        rows = partial(self._rows, columns)
         new = keyed.added(rows, self._inputs)
         if linear.totals is not None:
             changes = keyed.totals(self._spark, new, self._own(columns), linear.totals, columns)
@@ -220,7 +218,7 @@ class _Transform:
             taken = keyed.removed(rows, self._inputs)
             old = difference.once(taken if taken is not None else new.limit(0), columns)
             changes = difference.difference(old, new, columns, analyzed.identity)
-        return _Records(changes, difference.ORDER, are_compared=linear.totals is not None)
+        return _Records(changes, are_compared=linear.totals is not None)
 
     def _whole(self, analyzed: Analysis, columns: Result, *, is_raw: bool) -> _Records:
         for i in self._inputs:
@@ -229,15 +227,16 @@ class _Transform:
             if self._query.waits:
                 # A derivative corrects its past, whose earlier records are no versions of a row.
                 i.view_records(i.history.current(records) if i.history.merge is None else records)
-        rows = columns.select(self._rows())
+        rows = self._rows(columns)
         if not self._request.history:
-            return _Records(difference.additions(rows, columns), difference.ORDER)
+            return _Records(difference.additions(rows, columns))
         own = self._own(columns)
         changed = difference.difference(own.counted(own.records()), rows, columns, analyzed.identity)
-        return _Records(changed, difference.ORDER)
+        return _Records(changed)
 
-    def _rows(self) -> DataFrame:
-        return self._bound.checked(self._query.rows())
+    def _rows(self, columns: Result) -> DataFrame:
+        """Return the rows of the query over the present views, with the derivative's columns."""
+        return columns.select(self._bound.checked(self._query.rows()))
 
     def _own(self, columns: Result) -> History:
         """Return the derivative's own records; earlier slices have null in new columns."""
