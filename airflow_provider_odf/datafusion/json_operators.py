@@ -15,11 +15,15 @@ from airflow_provider_odf.datafusion.json_functions import FUNCTIONS, PREFIX
 from airflow_provider_odf.datafusion.query_text import QueryProblem, Word, words
 
 _ARROWS = ("->", "->>")
+_PAIRS = {")": "(", "]": "["}
 _BEFORE = ("SELECT", "DISTINCT", "WHERE", "HAVING", "ON", "BY", "AND", "OR", "WHEN", "THEN", "ELSE", "(", "[", ",")
 _AFTER = (
     *("AS", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "AND", "OR", "WHEN", "THEN", "ELSE", "END"),
     *("ASC", "DESC", "NULLS", ")", "]", ",", ";"),
 )
+_OPERATORS = (
+    "IS", "IN", "LIKE", "ILIKE", "SIMILAR", "BETWEEN", "NOT", "AT", "DIV", "XOR", "COLLATE", "ESCAPE", "OVER",
+)  # fmt: skip
 _BY_TYPE = {
     **dict.fromkeys(("BOOL", "BOOLEAN"), "json_get_bool"),
     **dict.fromkeys(("DOUBLE", "FLOAT", "REAL"), "json_get_float"),
@@ -62,25 +66,37 @@ def _is_json(tokens: Sequence[Word], index: int) -> bool:
     return (word.kind == "sign" and word.text in _ARROWS) or (word.kind == "name" and is_call)
 
 
+def _partners(tokens: Sequence[Word]) -> dict[int, int]:
+    """Return the place of the other bracket of each bracket that has one."""
+    partners, opened = dict[int, int](), list[int]()
+    for index, word in enumerate(tokens):
+        if word.text in _PAIRS.values():
+            opened.append(index)
+        elif opened and _PAIRS.get(word.text) == tokens[opened[-1]].text:
+            partners[index] = opened.pop()
+            partners[partners[index]] = index
+    return partners
+
+
 class _Call:
     """An operator, a chain of operators, or a call in a query."""
 
     def __init__(self, query: str, tokens: Sequence[Word], number: int) -> None:
         self._query, self._words, self._number = query, tokens, number
+        self._partners = _partners(tokens)
 
     def written(self, index: int) -> str:
         """Return the query with the call at a word rewritten."""
         word = self._words[index]
         if word.text in _ARROWS:
             return self._operators(index)
-        closing = self._closing(index + 1)
+        closing = self._partners.get(index + 1)
+        if closing is None:
+            self._refuse(index + 1, "the parenthesis is not closed", "")
         arguments = self._arguments(index + 2, closing)
         if not arguments or any(len(path) != 1 for path in arguments[1:]):
-            self._refuse(
-                index,
-                f"the path after {word.text} must consist of literals",
-                "write keys as strings, positions as numbers",
-            )
+            message = f"the path after {word.text} must consist of literals"
+            self._refuse(index, message, "write keys as strings, positions as numbers")
         path = [self._step(one[0]) for one in arguments[1:]]
         text = self._between(arguments[0][0], arguments[0][-1])
         name = None if word.text == "json_get" else word.text
@@ -98,7 +114,7 @@ class _Call:
         first = self._operand(begin - 1, index)
         before, after = self._at(first - 1), self._at(index + 2)
         stands_alone = (before is None or before.is_word(*_BEFORE)) and (after is None or after.is_word(*_AFTER))
-        is_named = after is not None and after.kind in ("name", "quoted") and not _is_operator(after)
+        is_named = after is not None and after.kind in ("name", "quoted") and not after.is_word(*_OPERATORS)
         if not (stands_alone or ((before is None or before.is_word(*_BEFORE)) and is_named)):
             message = f"{operator.text} next to another operator is ambiguous"
             self._refuse(index, message, "put parentheses around it")
@@ -139,7 +155,9 @@ class _Call:
         if word is None:
             self._refuse(operator, "the operator has no left operand", "")
         if word.text in (")", "]"):
-            opening = self._opening(index, operator)
+            opening = self._partners.get(index)
+            if opening is None:
+                self._refuse(operator, f"`{word.text}` without `{_PAIRS[word.text]}`", "")
             if word.text == "]":
                 return self._operand(opening - 1, operator)
             return opening - 1 if self._is_call(opening) else opening
@@ -153,29 +171,12 @@ class _Call:
         arguments: list[list[Word]] = [[]]
         depth = 0
         for word in self._words[first:closing]:
-            depth += (word.text in ("(", "[")) - (word.text in (")", "]"))
+            depth += (word.text in _PAIRS.values()) - (word.text in _PAIRS)
             if word.text == "," and not depth:
                 arguments.append([])
             else:
                 arguments[-1].append(word)
         return arguments if all(arguments) else []
-
-    def _closing(self, opening: int) -> int:
-        depth = 0
-        for index in range(opening, len(self._words)):
-            depth += (self._words[index].text == "(") - (self._words[index].text == ")")
-            if not depth:
-                return index
-        return self._refuse(opening, "the parenthesis is not closed", "")
-
-    def _opening(self, closing: int, operator: int) -> int:
-        pairs = {")": "(", "]": "["}
-        shut, depth = self._words[closing].text, 0
-        for index in range(closing, -1, -1):
-            depth += (self._words[index].text == shut) - (self._words[index].text == pairs[shut])
-            if not depth:
-                return index
-        return self._refuse(operator, f"`{shut}` without `{pairs[shut]}`", "")
 
     def _step(self, word: Word | None, at: int | None = None) -> str | int:
         if word is None or not self._is_step(word):
@@ -204,8 +205,3 @@ class _Call:
 
     def _refuse(self, index: int, message: str, advice: str) -> NoReturn:
         raise QueryProblem.at(self._query, self._words[index].start, message, advice, number=self._number)
-
-
-def _is_operator(word: Word) -> bool:
-    names = ("IS", "IN", "LIKE", "ILIKE", "SIMILAR", "BETWEEN", "NOT", "AT", "DIV", "XOR", "COLLATE", "ESCAPE", "OVER")
-    return word.is_word(*names)

@@ -242,7 +242,7 @@ def _frame(context: SessionContext, query: str, number: int) -> DataFrame:
     except Exception as e:
         raise problem(e, query, number) from e
     if type(frame.logical_plan().to_variant()).__name__ in _STATEMENTS:
-        raise QueryProblem(ONLY_QUERIES, number=number, line=1, column=1, is_certain=True)
+        raise QueryProblem(ONLY_QUERIES, number=number, place=(1, 1), is_certain=True)
     return frame
 
 

@@ -68,9 +68,8 @@ def line_and_column(query: str, position: int) -> tuple[int, int]:
 class QueryProblem(Exception):
     """A query that is not valid, cannot be planned or has no exact translation.
 
-    ``number`` counts the queries of a transform from 1; 0 means all of them. ``line`` and ``column`` are 0 if the place
-    is unknown.
-    ``is_certain`` says whether the query is wrong for any columns of its input.
+    ``number`` counts the queries of a transform from 1; 0 means all of them. ``place`` has line and column, 0 if they
+    are unknown. ``is_certain`` says whether the query is wrong for any columns of its input.
     """
 
     def __init__(
@@ -79,21 +78,19 @@ class QueryProblem(Exception):
         advice: str = "",
         *,
         number: int = 0,
-        line: int = 0,
-        column: int = 0,
+        place: tuple[int, int] = (0, 0),
         is_certain: bool = False,
     ) -> None:
         super().__init__(message)
         self.message, self.advice, self.is_certain = message, advice, is_certain
-        self.number, self.line, self.column = number, line, column
+        self.number, (self.line, self.column) = number, place
 
     @classmethod
     def at(
         cls, query: str, position: int, message: str, advice: str = "", *, number: int, is_certain: bool = True
     ) -> QueryProblem:
         """Return the problem of a character in a query."""
-        line, column = line_and_column(query, position)
-        return cls(message, advice, number=number, line=line, column=column, is_certain=is_certain)
+        return cls(message, advice, number=number, place=line_and_column(query, position), is_certain=is_certain)
 
     def __str__(self) -> str:
         place = f", {self.line}:{self.column}" if self.line else ""
@@ -133,12 +130,11 @@ def problem(error: BaseException, query: str, number: int) -> QueryProblem:
     if _NOT_A_QUERY.search(_PREFIX.sub("", text)):
         return QueryProblem.at(query, len(query) - len(query.lstrip()), ONLY_QUERIES, number=number)
     message, advice = brief(text), ""
-    line, column = _place(text, query)
     if suggested := _ADVICE.search(message):
         message = _squeezed(_ADVICE.sub("", message))
         advice = f"did you mean `{suggested[1].removeprefix('input.')}`?"
     is_certain = _CERTAIN.search(text) is not None
-    return QueryProblem(message, advice, number=number, line=line, column=column, is_certain=is_certain)
+    return QueryProblem(message, advice, number=number, place=_place(text, query), is_certain=is_certain)
 
 
 def brief(text: str) -> str:

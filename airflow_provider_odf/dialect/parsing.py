@@ -30,16 +30,16 @@ class Refusal(Exception):
 
 def with_place(error: Exception, sql: str, number: int) -> QueryProblem:
     """Return the refusal for an error in the translation of a query, with its place."""
-    (line, column), message, advice = (1, 1), f"the query cannot be translated: {error!r}", "use engine: spark"
+    place, message, advice = (1, 1), f"the query cannot be translated: {error!r}", "use engine: spark"
     if isinstance(error, Refusal):
-        (line, column), message, advice = _position(sql, error.node), error.message, error.advice
+        place, message, advice = _position(sql, error.node), error.message, error.advice
     elif isinstance(error, ParseError):
-        (line, column), message, advice = *_of_parser(error), ""
+        place, message, advice = *_of_parser(error), ""
     elif isinstance(error, TokenError | UnsupportedError):
-        (line, column), message, advice = *_of_tokenizer(error), ""
+        place, message, advice = *_of_tokenizer(error), ""
     elif isinstance(error, RecursionError):
         message, advice = "an expression of the query is too long to be translated", "split it into several queries"
-    return QueryProblem(message, advice, number=number, line=line, column=column)
+    return QueryProblem(message, advice, number=number, place=place)
 
 
 def _position(sql: str, node: exp.Expr | None) -> tuple[int, int]:
