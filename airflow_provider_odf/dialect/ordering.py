@@ -45,8 +45,11 @@ def place_or_expression(t: Translator, node: exp.Expr) -> exp.Expr:
     return node.copy()
 
 
-def add_order(t: Translator, node: exp.Expr, query: exp.Query) -> None:
-    """Add ORDER BY, LIMIT and OFFSET of a node to a query."""
+def add_order(t: Translator, node: exp.Expr, query: exp.Query, outputs: Columns | None) -> None:
+    """Add ORDER BY, LIMIT and OFFSET of a node to a query. ``outputs`` are the columns that order its rows further, if
+    the order of arrival does not count.
+
+    :raises Refusal: there is no exact translation, or rows that LIMIT takes have no order."""
     if node.args.get("order"):
         query.set("order", order(t, node.args["order"]))
     for key in ("limit", "offset"):
@@ -56,6 +59,8 @@ def add_order(t: Translator, node: exp.Expr, query: exp.Query) -> None:
             if type(clause) not in (exp.Limit, exp.Offset) or not (isinstance(value, exp.Literal) and value.is_int):
                 raise Refusal(clause, f"{key.upper()} needs an integer")
             query.set(key, type(clause)(expression=value.copy()))
+    if outputs is not None and (query.args.get("limit") or query.args.get("offset")):
+        _order_outputs(node, query, outputs)
 
 
 def of_rows(t: Translator, node: exp.Select) -> tuple[exp.Expr, ...]:
@@ -103,12 +108,8 @@ def break_ties(t: Translator, node: exp.Expr, window: exp.Window, partition: Seq
             order.append("expressions", exp.Ordered(this=tie.copy(), nulls_first=True))
 
 
-def order_outputs(node: exp.Expr, query: exp.Query, columns: Columns) -> None:
-    """Add all columns of a result to its ORDER BY, if it has LIMIT or OFFSET.
-
-    :raises Refusal: it has no ORDER BY."""
-    if not (query.args.get("limit") or query.args.get("offset")):
-        return
+def _order_outputs(node: exp.Expr, query: exp.Query, columns: Columns) -> None:
+    """Add all columns of a result to its ORDER BY."""
     order = query.args.get("order")
     if order is None:
         raise Refusal(node, "LIMIT and OFFSET need ORDER BY", _BY_ARRIVAL)

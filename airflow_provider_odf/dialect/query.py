@@ -78,13 +78,9 @@ class Queries(Tables):
             columns = _side_by_side(operator, columns, others)
             kind = cast("type[exp.SetOperation]", type(operator))
             query = kind(this=query, expression=right, distinct=operator.args.get("distinct"))
-            self._add_order(self.translator(Scope({"": columns}, self.outer)), operator, query, columns)
+            t = self.translator(Scope({"": columns}, self.outer))
+            add_order(t, operator, query, columns if self.is_transform else None)
         return query, columns
-
-    def _add_order(self, t: Translator, node: exp.Expr, query: exp.Query, columns: Columns) -> None:
-        add_order(t, node, query)
-        if self.is_transform:
-            ordering.order_outputs(node, query, columns)
 
     def _select(self, node: exp.Select, is_named: bool) -> tuple[exp.Select, Columns]:
         refuse_others(node, _SELECT)
@@ -106,7 +102,7 @@ class Queries(Tables):
         if group := node.args.get("group"):
             refuse_others(group, {"expressions"})
             select.set("group", exp.Group(expressions=[place_or_expression(t_outputs, g) for g in group.expressions]))
-        self._add_order(t_outputs, node, select, columns)
+        add_order(t_outputs, node, select, columns if self.is_transform else None)
         return self._when_closed(t, node, select, columns)
 
     def _when_closed(
@@ -139,8 +135,10 @@ def _projection(
             form, name, type_ = _item(t, item, is_named)
             select.append("expressions", form)
             items.append((name, type_))
-    if is_named:
-        _refuse_repeated(node, [name for name, _ in items])
+    lower = [name.lower() for name, _ in items]
+    repeated = next((name for n, (name, _) in enumerate(items) if lower[n] in lower[:n]), None)
+    if is_named and repeated is not None:
+        raise Refusal(node, f"two columns are named {repeated}", "rename one: names are case-insensitive")
     return Columns(tuple(items), others)
 
 
@@ -175,14 +173,6 @@ def _star(t: Translator, item: exp.Expr) -> Columns:
     return Columns(items, others.pop() if len(others) == 1 else (UNKNOWN if others else None))
 
 
-def _refuse_repeated(node: exp.Expr, names: list[str]) -> None:
-    lower: set[str] = set()
-    for name in names:
-        if name.lower() in lower:
-            raise Refusal(node, f"two columns are named {name}", "rename one: names are case-insensitive")
-        lower.add(name.lower())
-
-
 def _with_outputs(t: Translator, columns: Columns) -> Translator:
     """Return a translator for GROUP BY, HAVING and ORDER BY, which also see output names of SELECT. Columns of tables
     hide these."""
@@ -196,9 +186,8 @@ def _side_by_side(node: exp.Expr, left: Columns, right: Columns) -> Columns:
     if left.others is not None or right.others is not None:
         return Columns(tuple((name, UNKNOWN) for name, _ in left.items), left.others)
     if len(left.items) != len(right.items):
-        raise Refusal(
-            node, f"the queries have {len(left.items)} and {len(right.items)} columns, but need the same number"
-        )
+        counts = f"{len(left.items)} and {len(right.items)}"
+        raise Refusal(node, f"the queries have {counts} columns, but need the same number")
     merged = []
     for (name, type_), (_, other) in zip(left.items, right.items, strict=True):
         is_same = NULL in (type_, other) or type_.ddl == other.ddl or (type_.is_integer and other.is_integer)
