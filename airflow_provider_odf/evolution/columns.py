@@ -16,7 +16,6 @@ from airflow_provider_odf import datafusion
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.evolution.difference import column_text
 from airflow_provider_odf.manifest import ddl, model, source_rules
 from airflow_provider_odf.manifest.findings import Finding
 from airflow_provider_odf.protocol import Column, DatasetVocabulary, ReadStep, Transform
@@ -195,6 +194,11 @@ def _dataset_columns(declared: model.SetDataSchema, vocab: DatasetVocabulary) ->
         return None
     system = vocab.columns[:3]
     return {column.name.lower(): column for column in columns if column.name not in system}
+
+
+def column_text(column: Column) -> str:
+    """``trees INT``, ``park STRING NOT NULL``."""
+    return f"{column.name} {column.type}" + ("" if column.is_nullable else " NOT NULL")
 
 
 def _type_findings(path: Path, column: Column, stored: Column, *, is_event: bool) -> Iterator[Finding]:

@@ -20,7 +20,6 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.protocol import Column
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
@@ -185,7 +184,7 @@ def _read(read: model.ReadStep) -> dict[str, Any]:
     options = {to_camel(k): v for k, v in vars(step).items() if k != "columns" and v is not None}
     options["encoding"] = _encoding(step.encoding)
     if step.columns is not None:
-        options["schema"] = [column_text(column) for column in step.columns]
+        options["schema"] = [columns.column_text(column) for column in step.columns]
     if read.schema_ is not None and (extra := _attributes(read.schema_)):
         options["attributes"] = extra
     return options
@@ -203,11 +202,6 @@ def _attributes(schema: model.DataSchema) -> dict[str, Any]:
     attributes = {f.name: f.extra.to_mapping() for f in schema.fields if f.extra is not None}
     whole = schema.extra.to_mapping() if schema.extra is not None else {}
     return {name: extra for name, extra in {**attributes, "": whole}.items() if extra}
-
-
-def column_text(column: Column) -> str:
-    """``trees INT``, ``park STRING NOT NULL``."""
-    return f"{column.name} {column.type}" + ("" if column.is_nullable else " NOT NULL")
 
 
 def _field(field: model.DataField) -> str:

@@ -13,7 +13,8 @@ from airflow_provider_odf.chain.replay import append, begin
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import BlockRejected, ManifestInvalid, Problem
 from airflow_provider_odf.evolution import columns
-from airflow_provider_odf.evolution.difference import Change, all_changes, column_text, is_same
+from airflow_provider_odf.evolution.columns import column_text
+from airflow_provider_odf.evolution.difference import Change, all_changes, is_same
 from airflow_provider_odf.evolution.inputs import in_positions
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, fetch_kinds, model
