@@ -283,19 +283,9 @@ def decide(dataset: Dataset, rejection: Rejection, author: Author, *, is_discard
     save_record(dataset, rejection.block_hash, record)
 
 
-def accepting_author(dataset: Dataset, candidate: Candidate) -> Author | None:
+def accepting_author(dataset: Dataset, record: Record | None) -> Author | None:
     """Return who accepted the input of a candidate after its rejection, or None if nobody did."""
-    record = load_record(dataset, candidate.candidate)
-    return _accepting_author(dataset, record) if record is not None else None
-
-
-def deciding_author(dataset: Dataset, record: Record) -> Author | None:
-    """Return who discarded the input of a rejected candidate or accepted it, or None if nobody did."""
-    return (record.decided_by or NOBODY) if record.is_discarded else _accepting_author(dataset, record)
-
-
-def _accepting_author(dataset: Dataset, record: Record) -> Author | None:
-    if not is_accepted(dataset, record):
+    if record is None or not is_accepted(dataset, record):
         return None
     accepted = load_record(dataset, str(dataset.head(f"{ACCEPTED}{record.content}")))
     return (accepted.decided_by if accepted is not None else None) or NOBODY

@@ -51,7 +51,7 @@ def _related(cycle: Cycle, models: set[str]) -> Iterator[protocol.RelatedDataset
     for dataset in cycle.store.datasets():
         name = model_of(str(dataset.alias)).lower()
         if name in models and dataset.head() is not None:
-            state = cycle.state(dataset)
+            state = cycle.states(dataset)
             yield protocol.RelatedDataset(
                 name,
                 state.vocab,

@@ -33,6 +33,29 @@ if TYPE_CHECKING:
     from airflow_provider_odf.runner import Runner
 
 
+class States:
+    """States of datasets by block, for all steps of a process: each chain is replayed once for each block."""
+
+    def __init__(self) -> None:
+        self._states: dict[tuple[str, str], ChainState] = {}
+
+    def __call__(self, dataset: Dataset, block_hash: str | None = None) -> ChainState:
+        """Return the state of a dataset at a block, by default its head.
+
+        :raises DatasetNotFound: there is no head.
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        state = self._states.get((dataset.uri, block_hash or str(dataset.head())))
+        if state is None:
+            state = replay(dataset) if block_hash is None else replay(dataset, block_hash)
+            self.keep(dataset, state)
+        return state
+
+    def keep(self, dataset: Dataset, state: ChainState) -> None:
+        """Keep a state that follows from blocks that were read or written."""
+        self._states[dataset.uri, state.head] = state
+
+
 @dataclass(frozen=True)
 class Cycle:
     """Configuration of the steps of one cycle: the dataset, its store and manifest, and what steps run with.
@@ -56,7 +79,7 @@ class Cycle:
     """When merges use Spark; None: as the runner decides."""
     author: Author = field(default_factory=Author)
     """Who publishes, in which run."""
-    _states: dict[tuple[str, str], ChainState] = field(default_factory=dict, repr=False, compare=False)
+    states: States = field(default_factory=States, repr=False, compare=False)
 
     @cached_property
     def inputs(self) -> Store:
@@ -73,7 +96,7 @@ class Cycle:
         if self.contract_file is not None:
             return Location(Path(self.contract_file))
         dataset = self.store.get(self.dataset)
-        return None if dataset is None else attached(self.state(dataset).attachments, Path(self.dataset))
+        return None if dataset is None else attached(self.states(dataset).attachments, Path(self.dataset))
 
     @cached_property
     def contract(self) -> Contract | None:
@@ -106,7 +129,7 @@ class Cycle:
         if self.manifest is not None:
             return self.sensitive_columns.of_transform(own, self.manifest.snapshot.last(model.SetTransform))
         dataset = self.store.get(self.dataset)
-        return own if dataset is None else self.sensitive_columns.of(dataset, self.state(dataset), own)
+        return own if dataset is None else self.sensitive_columns.of(dataset, self.states(dataset), own)
 
     @cached_property
     def sensitive_columns(self) -> SensitiveColumns:
@@ -114,19 +137,7 @@ class Cycle:
         from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 
         folder = self.manifest.file.parent if self.manifest is not None else None
-        return SensitiveColumns(self.inputs, folder, self.state)
-
-    def state(self, dataset: Dataset, block_hash: str | None = None) -> ChainState:
-        """Return the state of a dataset at a block, by default its head. Each chain is replayed once for each block."""
-        state = self._states.get((dataset.uri, block_hash or str(dataset.head())))
-        if state is None:
-            state = replay(dataset) if block_hash is None else replay(dataset, block_hash)
-            self.keep_state(dataset, state)
-        return state
-
-    def keep_state(self, dataset: Dataset, state: ChainState) -> None:
-        """Keep a state for later steps of this cycle."""
-        self._states[dataset.uri, state.head] = state
+        return SensitiveColumns(self.inputs, folder, self.states)
 
     @property
     def _name(self) -> str:
@@ -177,7 +188,7 @@ class Cycle:
         :raises DatasetGone: the store had the dataset, and it is gone.
         """
         if self.manifest is None:
-            return self.state(self.store.dataset(self.dataset))
+            return self.states(self.store.dataset(self.dataset))
         state = apply(
             self.inputs,
             self.manifest,
@@ -185,8 +196,9 @@ class Cycle:
             manifest_version=self.manifest_version,
             ask=self.ask,
             report=report,
+            states=self.states,
         )
-        self.keep_state(self.store.dataset(self.dataset), state)
+        self.states.keep(self.store.dataset(self.dataset), state)
         return state
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.candidates import Rejection
     from airflow_provider_odf.cycle.cycle import Cycle
-    from airflow_provider_odf.protocol import Contract, ContractReport
+    from airflow_provider_odf.protocol import ContractReport
 
 PUBLISH, RETEST = "publish", "retest"
 ACTIONS = (PUBLISH, RETEST)
@@ -75,10 +75,11 @@ def find_undecided(dataset: Dataset, ref: str | None) -> Rejection:
 
 def describe_decision(dataset: Dataset, rejection: Rejection) -> str | None:
     """Return ``discarded by WHO at TIME: WHY``, or ``accepted …``, None if nobody decided on a rejected candidate."""
-    author = candidates.deciding_author(dataset, rejection.record)
+    record = rejection.record
+    author = (record.decided_by or NOBODY) if record.is_discarded else candidates.accepting_author(dataset, record)
     if author is None:
         return None
-    word = tested.DISCARDED if rejection.record.is_discarded else tested.ACCEPTED
+    word = tested.DISCARDED if record.is_discarded else tested.ACCEPTED
     by, at = (f" {name} {value}" if value else "" for name, value in (("by", author.who), ("at", author.time)))
     return f"{word}{by}{at}{f': {author.reason}' if author.reason else ' without a reason'}"
 
@@ -124,7 +125,8 @@ def carry_out(dataset: Dataset, decision: Decision, author: Author = NOBODY) -> 
     head = dataset.head()
     rejection = next((r for r in candidates.rejections(dataset) if r.block_hash == decision.block_hash), None)
     if rejection is None:
-        if head is not None and _is_published(dataset, head, decision.block_hash):
+        is_known = dataset.storage.stat(f"blocks/{decision.block_hash}") is not None
+        if head is not None and is_known and dataset.contains(head, decision.block_hash):
             return UpToDate(f"candidate {decision.block_hash} is published already")
         raise InvalidInput(f"dataset {dataset.alias} has no rejected candidate {decision.block_hash}")
     if rejection.record.is_discarded:
@@ -156,17 +158,6 @@ def to_test_again(dataset: Dataset, rejection: Rejection) -> Candidate:
     return rejected_candidate(dataset, rejection)
 
 
-def test_again(cycle: Cycle, candidate: Candidate, contract: Contract) -> ContractReport:
-    """Return a new report of a contract on a rejected candidate.
-
-    :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
-    """
-    state = cycle.state(cycle.store.dataset(candidate.dataset), candidate.candidate)
-    # All push sources of a dataset have the same merge strategy.
-    source_name = next(iter(state.push_sources), None)
-    return contract_test(cycle, candidate, contract, source_name=source_name, is_fresh=True)
-
-
 def retest(cycle: Cycle, rejection: Rejection) -> ContractReport:
     """Test a rejected candidate with the contract as it is now, publish it if it passes, and return the report.
 
@@ -181,7 +172,7 @@ def retest(cycle: Cycle, rejection: Rejection) -> ContractReport:
             f"dataset {cycle.dataset} has no contract in its metadata: name the manifest beside its contract with "
             "--manifest"
         )
-    report = test_again(cycle, candidate, cycle.contract)
+    report = contract_test(cycle, candidate, cycle.contract, is_fresh=True)
     judge(cycle.store, candidate, report)
     publish(cycle.store, candidate, cycle.author)
     return report
@@ -194,10 +185,6 @@ def _readable(dataset: Dataset, rejection: Rejection) -> Rejection:
         f"dataset {dataset.alias}: the report of {rejection.ref} is missing or damaged: run the dataset's manifest "
         "again to merge and test the input again"
     )
-
-
-def _is_published(dataset: Dataset, head: str, block_hash: str) -> bool:
-    return dataset.storage.stat(f"blocks/{block_hash}") is not None and dataset.contains(head, block_hash)
 
 
 def _unknown_input(dataset: Dataset, rejection: Rejection) -> InvalidInput:

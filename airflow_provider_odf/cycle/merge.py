@@ -63,7 +63,7 @@ class _Merge(Step):
         self.input = new_input
         # Append caches no rows, but the state of its chain is kept there too.
         make_directory(cycle.store.cache(new_input.dataset))
-        base, time = cycle.state(dataset, new_input.base), Instant.parse(new_input.system_time)
+        base, time = cycle.states(dataset, new_input.base), Instant.parse(new_input.system_time)
         super().__init__(cycle, dataset, new_input, base, time)
         self.caches = StateCaches(cycle.store.cache(new_input.dataset), base.dataset_id)
         self.source_name = new_input.source_name or POLLING_SOURCE

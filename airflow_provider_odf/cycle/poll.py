@@ -66,7 +66,7 @@ def _poll(cycle: Cycle, manifest: Manifest, state: ChainState, digest: str | Non
     if files is None:
         return UpToDate(notices=(*polled.notices, apply.PENDING) if new else polled.notices)
     base = apply.draft_sources(dataset, state, new, not_before(state, cycle.system_time), cycle.manifest_version)
-    cycle.keep_state(dataset, base)
+    cycle.states.keep(dataset, base)
     return Input(
         str(dataset.alias),
         base.head,

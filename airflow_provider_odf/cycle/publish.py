@@ -16,17 +16,15 @@ from airflow_provider_odf.chain.publications import Publication
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN
 from airflow_provider_odf.cycle import candidates
-from airflow_provider_odf.cycle.contract_context import with_frequency, with_related
+from airflow_provider_odf.cycle.contract_context import with_context
 from airflow_provider_odf.cycle.history import history
-from airflow_provider_odf.cycle.sources import source_of
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
+from airflow_provider_odf.evolution.inputs import merge_of
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest import ddl
 from airflow_provider_odf.wording import counted, listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
-    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.contract.binding import Location
     from airflow_provider_odf.cycle.cycle import Cycle
@@ -38,7 +36,6 @@ def contract_test(
     candidate: Candidate,
     contract: protocol.Contract,
     *,
-    source_name: str | None = None,
     is_fresh: bool = False,
 ) -> protocol.ContractReport:
     """Return the report of a contract on a candidate. The engine makes a new one if the merge left none, one of another
@@ -50,7 +47,7 @@ def contract_test(
     report = candidates.load_report(dataset, candidate.candidate)
     if not is_fresh and report is not None and _is_of(report, contract) and report.result != "error":
         return report
-    request = _request(cycle, dataset, candidate, contract, source_name)
+    request = _request(cycle, dataset, candidate, contract)
     success = cast(protocol.ContractTestSuccess, cycle.ask(request))
     candidates.save_report(dataset, candidate, success.report, cycle.terms, cycle.sensitivity, cycle.promises)
     return success.report
@@ -137,31 +134,24 @@ def _move_head(dataset: Dataset, candidate: Candidate, publication: Publication)
 
 def _publication(dataset: Dataset, candidate: Candidate, author: Author, decision: str) -> Publication:
     time = Instant.parse(author.time) if author.time is not None else Instant.now()
-    if (
-        decision == publications.PUBLISHED
-        and (accepting := candidates.accepting_author(dataset, candidate)) is not None
-    ):
+    record = candidates.load_record(dataset, candidate.candidate) if decision == publications.PUBLISHED else None
+    if (accepting := candidates.accepting_author(dataset, record)) is not None:
         decision, author = publications.ACCEPTED, replace(author, who=accepting.who, reason=accepting.reason)
     return Publication(candidate.candidate, time, decision, author, candidate.base)
 
 
-def _merge(state: ChainState, source_name: str | None) -> protocol.MergeStrategy | None:
-    return None if state.kind == "Derivative" else ddl.merge_strategy(source_of(state, source_name).merge)
-
-
 def _request(
-    cycle: Cycle, dataset: Dataset, candidate: Candidate, contract: protocol.Contract, source_name: str | None
+    cycle: Cycle, dataset: Dataset, candidate: Candidate, contract: protocol.Contract
 ) -> protocol.ContractTestRequest:
-    state = cycle.state(dataset, candidate.candidate)
-    schema = chain_schema.ipc_base64(state.schema) if state.schema else ""
+    state = cycle.states(dataset, candidate.candidate)
     return protocol.ContractTestRequest(
         dataset_alias=candidate.dataset,
         vocab=state.vocab,
-        merge=_merge(state, source_name),
-        contract=with_frequency(cycle, with_related(cycle, contract), dataset, candidate.base, state.system_time),
+        merge=merge_of(state),
+        contract=with_context(cycle, contract, dataset, candidate.base, state.system_time),
         history=history(cycle.store, dataset, state, cycle.progress),
         new_from=candidate.offsets.start if candidate.offsets else 0,
-        schema=schema,
+        schema=chain_schema.ipc_base64(state.schema) if state.schema else "",
         as_of=str(state.system_time),
     )
 

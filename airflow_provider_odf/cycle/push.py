@@ -208,7 +208,7 @@ def again(cycle: Cycle, new_input: Input) -> Input | UpToDate:
     """
     dataset = cycle.store.dataset(new_input.dataset)
     sources = apply.drafted_sources(dataset, new_input.base, new_input.head) if new_input.head is not None else ()
-    result = _onto(cycle, dataset, cycle.state(dataset), new_input, sources)
+    result = _onto(cycle, dataset, cycle.states(dataset), new_input, sources)
     if isinstance(result, Input) and any(not Path(path).exists() for file in result.files for path in file.paths):
         raise InvalidInput(
             f"{result.files[0].label}: its files are no longer in the work area: clear the push task to fetch them "
@@ -231,7 +231,7 @@ def _onto(
         return UpToDate(f"up to date: the same content was already pushed (block {block.sequence_number})")
     time = not_before(state, Instant.parse(new_input.system_time))
     base = apply.draft_sources(dataset, state, sources, time, cycle.manifest_version)
-    cycle.keep_state(dataset, base)
+    cycle.states.keep(dataset, base)
     head = state.head if base.head != state.head else None
     return replace(new_input, base=base.head, head=head, system_time=str(time))
 

@@ -118,7 +118,7 @@ def read(cycle: Cycle, new_input: Input) -> Input:
     :raises ChainCorrupted: a fetched file is damaged.
     :raises InternalError: the engine broke down.
     """
-    state = cycle.state(cycle.store.dataset(new_input.dataset), new_input.base)
+    state = cycle.states(cycle.store.dataset(new_input.dataset), new_input.base)
     check_input(cycle.store, new_input, state.dataset_id)
     source = source_of(state, new_input.source_name)
     # In the folder of the fetched files it is removed with them; other files have no such folder.

@@ -109,7 +109,7 @@ def _kind(cycle: Cycle) -> str:
     if cycle.manifest is not None:
         return cycle.manifest.snapshot.kind
     dataset = cycle.store.get(cycle.dataset)
-    return cycle.state(dataset).kind if dataset is not None else "Root"
+    return cycle.states(dataset).kind if dataset is not None else "Root"
 
 
 def finish(cycle: Cycle, new_input: NewInput) -> Outcome:
@@ -131,7 +131,7 @@ def _publish(cycle: Cycle, new_input: NewInput) -> Outcome:
         return Outcome(dataset, up_to_date=candidate.reason, notices=(*new_input.warnings, *candidate.notices))
     report = notice = None
     if cycle.contract is not None and candidate.records:
-        report = contract_test(cycle, candidate, cycle.contract, source_name=new_input.source_name)
+        report = contract_test(cycle, candidate, cycle.contract)
         notice = judge(cycle.store, candidate, report)
     publish(cycle.store, candidate, cycle.author)
     notices = (*new_input.warnings, *candidate.notices, *filter(None, [notice]), *_unsupported(report))

@@ -117,7 +117,7 @@ class Step:
         :param details: of the `candidates.Record`.
         """
         cycle, new, state = self.cycle, self.new, self.draft.state
-        cycle.keep_state(self.dataset, state)
+        cycle.states.keep(self.dataset, state)
         records = sum(s.offset_interval.count for s in slices)
         report = report if records else None
         # The same candidate may have been held back by other limits before, or have a damaged record.

@@ -60,7 +60,7 @@ def _inputs(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[InputSta
         return ()
     states: list[InputState] = []
     for item, source in zip(state.transform.inputs, input_datasets(cycle.inputs, state.transform), strict=True):
-        before, current = state.query_inputs.get(item.dataset_ref, NOWHERE), cycle.state(source)
+        before, current = state.query_inputs.get(item.dataset_ref, NOWHERE), cycle.states(source)
         cycle.inputs.check_identity(source, current.dataset_id)
         check_history(dataset, source, current.head, before)
         states.append(InputState(source, current, before, str(item.alias)))

@@ -40,7 +40,14 @@ Ask: TypeAlias = Callable[[protocol.MergeRequest | protocol.TransformRequest], o
 _PLACE = re.compile(r"(?:preprocess|transform), query (\d+)(?: \([^)]*\))?(?:, line (\d+))?: ")
 
 
-def analyze(state: ChainState | None, manifest: Manifest, changes: tuple[Change, ...], ask: Ask, store: Store) -> None:
+def analyze(
+    state: ChainState | None,
+    manifest: Manifest,
+    changes: tuple[Change, ...],
+    ask: Ask,
+    store: Store,
+    states: Callable[[Dataset], ChainState] = replay,
+) -> None:
     """Have the engine analyze the queries of sources and transforms that are new or edited, or whose dataset gets
     another schema. ``store`` has the inputs of transforms; one without data is analyzed when it runs.
 
@@ -55,7 +62,7 @@ def analyze(state: ChainState | None, manifest: Manifest, changes: tuple[Change,
             problems += _problems(state, manifest, index, event, ask)
         elif isinstance(event, model.SetTransform) and (event in changed or schema_changes):
             try:
-                analyzed_transform(state, manifest, event, store, ask)
+                analyzed_transform(state, manifest, event, store, ask, states)
             except ManifestInvalid as e:
                 problems += e.problems
     if problems:
@@ -78,7 +85,12 @@ def _problems(
 
 
 def analyzed_transform(
-    state: ChainState | None, manifest: Manifest, event: model.SetTransform, store: Store, ask: Ask
+    state: ChainState | None,
+    manifest: Manifest,
+    event: model.SetTransform,
+    store: Store,
+    ask: Ask,
+    states: Callable[[Dataset], ChainState] = replay,
 ) -> protocol.Evaluation | None:
     """Have the engine analyze a transform, whose inputs have ids, and return how it evaluates the query; None while an
     input has no columns.
@@ -88,7 +100,7 @@ def analyzed_transform(
     :raises InternalError: the engine broke down.
     """
     index = manifest.snapshot.metadata.index(event)
-    inputs = _input_states(store, event)
+    inputs = _input_states(store, event, states)
     alias = manifest.snapshot.alias
     if (names := input_circle(store, alias, state, inputs)) is not None:
         number = next(n for n, i in enumerate(inputs) if str(i.dataset.alias) == names[-2])
@@ -104,13 +116,13 @@ def analyzed_transform(
     return success.evaluation if isinstance(success, protocol.TransformSuccess) else None
 
 
-def _input_states(store: Store, event: model.SetTransform) -> list[InputState]:
-    states = []
+def _input_states(store: Store, event: model.SetTransform, states: Callable[[Dataset], ChainState]) -> list[InputState]:
+    inputs = []
     for item, dataset in zip(event.inputs, input_datasets(store, event), strict=True):
-        state = replay(dataset)
+        state = states(dataset)
         store.check_identity(dataset, state.dataset_id)  # The id of an input comes from the registry.
-        states.append(InputState(dataset, state, NOWHERE, str(item.alias)))
-    return states
+        inputs.append(InputState(dataset, state, NOWHERE, str(item.alias)))
+    return inputs
 
 
 def _planned(state: ChainState | None, manifest: Manifest, event: model.SetTransform) -> ChainState:

@@ -47,6 +47,7 @@ def apply(
     manifest_version: int = 3,
     ask: Ask | None = None,
     report: Report | None = None,
+    states: Callable[[Dataset], ChainState] = replay,
 ) -> ChainState:
     """Create or amend a dataset by its manifest, and return the chain's state.
 
@@ -54,6 +55,7 @@ def apply(
     the module. With ``ask`` the engine analyzes the other new and edited queries first.
     ``report`` receives the kind of each event that is appended to a dataset that exists.
 
+    :param states: returns the state of an input.
     :raises ManifestInvalid: the manifest changes what existing data depend on, or a query is not valid; nothing was
         written.
     :raises InternalError: the engine broke down; nothing was written.
@@ -62,9 +64,9 @@ def apply(
     """
     for _ in range(ATTEMPTS - 1):
         with suppress(CommitConflict):
-            return _apply(store, manifest, system_time, manifest_version, ask, report)
+            return _apply(store, manifest, system_time, manifest_version, ask, report, states)
         ask = None  # The queries are analyzed once; further attempts take milliseconds and need no turn.
-    return _apply(store, manifest, system_time, manifest_version, ask, report)
+    return _apply(store, manifest, system_time, manifest_version, ask, report, states)
 
 
 def _apply(
@@ -74,6 +76,7 @@ def _apply(
     manifest_version: int,
     ask: Ask | None,
     report: Report | None,
+    states: Callable[[Dataset], ChainState],
 ) -> ChainState:
     manifest = with_ids(manifest, store)
     alias = manifest.snapshot.alias
@@ -90,7 +93,7 @@ def _apply(
     if base is not None and not changes:
         return base
     if ask is not None:
-        analyze(base, manifest, changes, ask, store)
+        analyze(base, manifest, changes, ask, store, states)
     dataset = dataset or store.create(alias)
     draft = Draft(dataset, base, manifest_version=manifest_version)
     time = not_before(base, system_time)

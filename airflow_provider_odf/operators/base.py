@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from openlineage.client.facet_v2 import RunFacet
 
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.cycle import Cycle, States
     from airflow_provider_odf.cycle.messages import Candidate, UpToDate
     from airflow_provider_odf.lineage.events import TaskLineage
     from airflow_provider_odf.manifest.manifest import Manifest
@@ -144,7 +144,15 @@ class OdfOperator(LineageMixin, BaseOperator):
             self.log.info,
             self.contract,
             spark_of(manifest) or config.spark,
+            states=self.states,
         )
+
+    @cached_property
+    def states(self) -> States:
+        """States of chains that the task has replayed, for its steps and its lineage."""
+        from airflow_provider_odf.cycle.cycle import States
+
+        return States()
 
     @cached_property
     def datasets(self) -> Datasets:
@@ -161,7 +169,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         dag = self.get_dag()
         owner = dag.owner if self.owner == DEFAULT_OWNER and dag is not None else self.owner
         owners = tuple(filter(None, (name.strip() for name in owner.split(","))))
-        return Datasets(linked(self.odf, manifest), self.dataset_name, contract, owners)
+        return Datasets(linked(self.odf, manifest), self.dataset_name, contract, owners, self.states)
 
     def _do_render_template_fields(self, *args: Any, **kwargs: Any) -> None:
         """Render the templates, and open the store.

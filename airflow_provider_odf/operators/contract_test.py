@@ -55,7 +55,7 @@ class ContractTestOperator(OdfOperator):
 
     def run_step(self, context: Context) -> dict[str, Any] | None:
         from airflow_provider_odf.contract.report import lines
-        from airflow_provider_odf.cycle.decisions import PUBLISH, RETEST, test_again
+        from airflow_provider_odf.cycle.decisions import PUBLISH, RETEST
         from airflow_provider_odf.cycle.publish import contract_test, judge
         from airflow_provider_odf.cycle.xcom import receive_candidate
         from airflow_provider_odf.operators.decision import action_on
@@ -74,11 +74,7 @@ class ContractTestOperator(OdfOperator):
             self.log.warning("%s: publishing candidate %s whatever its contract says", candidate.dataset, candidate.ref)
             self.show(candidate)
             return None
-        self._report = report = (
-            test_again(self.cycle, candidate, contract)
-            if action == RETEST
-            else contract_test(self.cycle, candidate, contract, source_name=self.source_name)
-        )
+        self._report = report = contract_test(self.cycle, candidate, contract, is_fresh=action == RETEST)
         self.show(candidate)
         for line in lines(report, candidate.dataset):
             self.log.info(line)

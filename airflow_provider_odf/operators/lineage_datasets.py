@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf import settings
-from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract import binding
+from airflow_provider_odf.cycle.cycle import States
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns, stated
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.lineage.columns import Reading, reading_of, transform_of
@@ -38,18 +38,19 @@ class Datasets:
     own: str | None = None
     contract: Location | None = None
     owners: tuple[str, ...] = ()
+    states: States = field(default_factory=States)
 
     def at(self, alias: str, block_hash: str) -> Subject:
         """Return a dataset as of a block."""
         dataset = self.store.dataset(alias)
-        return self._of(dataset, replay(dataset, block_hash))
+        return self._of(dataset, self.states(dataset, block_hash))
 
     def now(self, alias: str) -> tuple[Subject, str | None]:
         """Return a dataset as of its head, and the head. A new dataset has a name only."""
         dataset = self.store.get(alias)
         head = dataset.head() if dataset is not None else None
         if dataset is not None and head is not None:
-            return self._of(dataset, replay(dataset, head)), head
+            return self._of(dataset, self.states(dataset, head)), head
         names = uri.from_uri(f"{self.store.uri.rstrip('/')}/{alias}")
         edition = settings.read().naming_spec
         contract = self._facts(self.contract, alias) if alias == self.own else ContractFacts()
@@ -65,23 +66,23 @@ class Datasets:
         for declared in transform.inputs:
             dataset = self.store.find(declared.dataset_ref)
             if dataset is not None and (head := dataset.head()) is not None:
-                subject = self._of(dataset, replay(dataset, head))
+                subject = self._of(dataset, self.states(dataset, head))
                 yield Input(declared.alias or str(dataset.alias), subject, head)
 
     def read_inputs(self, candidate: Candidate) -> tuple[model.SetTransform, list[Input]] | None:
         """Return the transform of a derivative's candidate, and those of its inputs that the store finds, as of the
         blocks that were read."""
         dataset = self.store.dataset(candidate.dataset)
-        state = replay(dataset, candidate.candidate)
+        state = self.states(dataset, candidate.candidate)
         if state.transform is None:
             return None
-        before = replay(dataset, candidate.base).query_inputs
+        before = self.states(dataset, candidate.base).query_inputs
         inputs = (self._read(item, state.query_inputs, before) for item in state.transform.inputs)
         return state.transform, [item for item in inputs if item is not None]
 
     def reading(self, candidate: Candidate, source_name: str | None, *, has_manifest_source: bool) -> Reading | None:
         """Return how a candidate's source was read; None if the chain has no such source."""
-        state = replay(self.store.dataset(candidate.dataset), candidate.candidate)
+        state = self.states(self.store.dataset(candidate.dataset), candidate.candidate)
         source = state.polling_source if has_manifest_source else state.push_sources.get(source_name or "")
         return reading_of(source, state.vocab) if source is not None else None
 
@@ -105,7 +106,7 @@ class Datasets:
         folder = self.contract.file.parent if self.contract is not None and self.contract.attachment is None else None
         own = stated(location, str(dataset.alias)) if location is not None else None
         try:
-            sensitivity = SensitiveColumns(self.store, folder).of(dataset, state, own)
+            sensitivity = SensitiveColumns(self.store, folder, self.states).of(dataset, state, own)
         except (OdfError, OSError) as e:  # the events of a run must not fail because of an input
             log.info("%s: lineage without sensitive columns: %s", dataset.alias, e)
             return {}
@@ -127,7 +128,7 @@ class Datasets:
         position, dataset = after.get(declared.dataset_ref), self.store.find(declared.dataset_ref)
         if dataset is None or position is None or position.block_hash is None:
             return None
-        subject = self._of(dataset, replay(dataset, position.block_hash))
+        subject = self._of(dataset, self.states(dataset, position.block_hash))
         counts = Counts(records=_next_offset(position) - _next_offset(before.get(declared.dataset_ref)))
         return Input(declared.alias or str(dataset.alias), subject, position.block_hash, counts)
 

@@ -81,12 +81,11 @@ class PublishOperator(OdfOperator):
         return self.candidate.get("candidate") if isinstance(self.candidate, dict) else None
 
     def task_lineage(self) -> TaskLineage | None:
-        from airflow_provider_odf.chain.replay import replay
         from airflow_provider_odf.lineage import events
 
         if self.shown is None:
             return None
-        before = replay(self.odf.dataset(self.shown.dataset), self.shown.base)
+        before = self.states(self.odf.dataset(self.shown.dataset), self.shown.base)
         subject = self.datasets.at(self.shown.dataset, self.shown.candidate)
         return events.publish(subject, self.shown.candidate, written_by(self.shown), is_first=not before.has_data)
 

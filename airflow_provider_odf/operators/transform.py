@@ -75,13 +75,12 @@ class TransformOperator(OdfOperator):
 
     def _declared(self) -> SetTransform | None:
         """Return the transform in the manifest, else in the chain."""
-        from airflow_provider_odf.chain.replay import replay
         from airflow_provider_odf.manifest.model import SetTransform
 
         if self.dataset_manifest is not None:
             return self.dataset_manifest.snapshot.last(SetTransform)
         dataset = self.odf.get(self.dataset_name) if self.dataset_name is not None else None
-        return replay(dataset).transform if dataset is not None else None
+        return self.states(dataset).transform if dataset is not None else None
 
     def _transform(self) -> Candidate | UpToDate:
         """Return the candidate, computed again on the new head where another writer published first."""

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.chain import replay as chain_replay
+from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.store import Store
@@ -60,6 +62,31 @@ def deliver(write: Write, cycle: Callable[..., Cycle], engine: LocalRunner) -> C
 def totals(store: Store) -> list[tuple[str, int]]:
     rows = state_rows(store.dataset("totals")).arrow().to_pylist()
     return sorted((row["customer"], row["total"]) for row in rows)
+
+
+def test_a_run_replays_each_chain_once(
+    cycle: Callable[..., Cycle],
+    deliver: Callable[..., None],
+    engine: LocalRunner,
+    write: Write,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    deliver(1, "1,ann,10", "2,bob,20")
+    run(cycle("totals", engine))
+    replays: list[str] = []
+    blocks_after = chain_replay.blocks_after
+
+    def counted(dataset: Dataset, *args: str | None) -> object:
+        replays.append(str(dataset.alias))
+        return blocks_after(dataset, *args)
+
+    monkeypatch.setattr(chain_replay, "blocks_after", counted)
+    deliver(2, "3,ann,30")
+    assert replays == ["orders"]
+    replays.clear()
+    write("totals.yaml", TOTALS.replace("sum(amount)", "sum(amount + 0)"))
+    assert str(run(cycle("totals", engine))).startswith("published")
+    assert sorted(replays) == ["orders", "totals"]
 
 
 def test_a_changed_query_with_the_same_result_is_evaluated_once(
