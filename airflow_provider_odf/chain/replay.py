@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_odf.chain import kept_state, rules
+from airflow_provider_odf.chain import rules
+from airflow_provider_odf.chain import state as states
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.state import ChainState, InputPosition
 from airflow_provider_odf.errors import BlockRejected, ChainCorrupted
@@ -15,19 +16,19 @@ from airflow_provider_odf.manifest.model import MetadataBlock
 
 
 def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
-    """Return the state at a ref or block hash, checking every block that was not checked before, see `kept_state`.
+    """Return the state at a ref or block hash, checking every block that was not checked before, see `chain.state`.
 
     :raises DatasetNotFound: there is no such ref.
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
-    kept = kept_state.read(dataset)
-    blocks, is_continued = blocks_after(dataset, kept.state.head if kept is not None else None, ref)
-    if kept is not None and not blocks:
-        return kept.state
-    known, base = (kept.blocks, kept.state) if kept is not None and is_continued else ([], None)
+    cached = states.read_cached(dataset)
+    blocks, is_continued = blocks_after(dataset, cached.state.head if cached is not None else None, ref)
+    if cached is not None and not blocks:
+        return cached.state
+    known, base = (cached.blocks, cached.state) if cached is not None and is_continued else ([], None)
     state = extend(dataset, base, blocks)
-    if len(blocks) >= kept_state.LEAST_BLOCKS and (ref == HEAD or kept is None):
-        kept_state.keep(dataset, state, [*known, *(block_hash for block_hash, _ in blocks)])
+    if len(blocks) >= states.LEAST_BLOCKS and (ref == HEAD or cached is None):
+        states.cache_state(dataset, state, [*known, *(block_hash for block_hash, _ in blocks)])
     return state
 
 
@@ -66,12 +67,12 @@ def block_hashes(dataset: Dataset, ref: str = HEAD) -> list[str]:
     :raises DatasetNotFound: there is no such ref.
     :raises ChainCorrupted: a block is missing or damaged.
     """
-    kept = kept_state.read(dataset)
+    cached = states.read_cached(dataset)
     end = dataset.resolve(ref)
-    if kept is not None and end in kept.blocks:
-        return kept.blocks[: kept.blocks.index(end) + 1]
-    blocks, is_continued = blocks_after(dataset, kept.state.head if kept is not None else None, end)
-    known = kept.blocks if kept is not None and is_continued else []
+    if cached is not None and end in cached.blocks:
+        return cached.blocks[: cached.blocks.index(end) + 1]
+    blocks, is_continued = blocks_after(dataset, cached.state.head if cached is not None else None, end)
+    known = cached.blocks if cached is not None and is_continued else []
     return [*known, *(block_hash for block_hash, _ in blocks)]
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +23,15 @@ from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import RESTORE, Dataset
 from airflow_provider_odf.chain.storage import FileInfo
 from airflow_provider_odf.error_conversion import storage_error, system_error
-from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.errors import ChainCorrupted, StorageError
 from airflow_provider_odf.manifest.model import Checkpoint, DataSlice
+from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.compute as pc
+
 
 RECORD = "checked-slices"
 _FORMAT = "checked-slices 1"
@@ -244,3 +247,32 @@ def _filtered(
         return
     for batch in file.scanner(schema=schema, **options).to_batches():  # pyarrow cannot filter views
         yield from pa.Table.from_batches([batch]).filter(condition).select(list(columns)).to_batches()
+
+
+def count_in_all(dataset: Dataset, data_slices: Iterable[DataSlice], operation_column: str) -> Mapping[str, int] | None:
+    """Return the numbers of records of several slices by operation, or None if a file cannot be read."""
+    total: Counter[str] = Counter()
+    for data_slice in data_slices:
+        counts = count_operations(dataset, data_slice, operation_column)
+        if counts is None:
+            return None
+        total.update(counts)
+    return total
+
+
+def count_operations(dataset: Dataset, data_slice: DataSlice, operation_column: str) -> Mapping[str, int] | None:
+    """Return the numbers of records of a slice by operation, or None if its file cannot be read. Only the column of the
+    operation is read."""
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    source = location(dataset, data_slice)
+    counts = dict.fromkeys(OPERATION_NAMES, 0)
+    try:
+        with read_errors(source), pq.ParquetFile(source) as file:
+            for batch in file.iter_batches(columns=[operation_column]):
+                for entry in pc.value_counts(batch.column(0)).to_pylist():
+                    counts[OPERATION_NAMES[entry["values"]]] += entry["counts"]
+    except (ChainCorrupted, StorageError, IndexError, TypeError):
+        return None
+    return {name: number for name, number in counts.items() if number}

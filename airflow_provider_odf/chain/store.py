@@ -10,9 +10,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from airflow_provider_odf.chain import dataset_registry
-from airflow_provider_odf.chain.dataset import Dataset
-from airflow_provider_odf.chain.dataset_folders import (
+from airflow_provider_odf.chain.dataset import (
     LAYOUT,
+    Dataset,
     dataset_at,
     dataset_names,
     existing,

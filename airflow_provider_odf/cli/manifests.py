@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from airflow_provider_odf.chain.dataset_folders import dataset_at
+from airflow_provider_odf.chain.dataset import dataset_at
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cli.options import absolute, note_new_store, print_problems
 from airflow_provider_odf.closed_files import as_user

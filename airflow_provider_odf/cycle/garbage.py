@@ -20,7 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf.chain import info_files, kept_state, slices
+from airflow_provider_odf.chain import info_files, slices, state
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import PENDING
@@ -41,7 +41,7 @@ waits for the lock of refs at most half as long."""
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report",
             "info/publications": "publication"}  # fmt: skip
 _REFS = ("candidate", "earlier history")
-_RECORDS = (slices.RECORD, kept_state.FILE, history.NOTE)
+_RECORDS = (slices.RECORD, state.FILE, history.NOTE)
 """Files in the cache directory of a dataset beside its state caches."""
 _OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
 _HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub", "info/publications")

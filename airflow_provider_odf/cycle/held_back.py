@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import info_files
-from airflow_provider_odf.chain.kept_history import HEADERS
 from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.messages import Limits
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE
@@ -31,6 +30,9 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.cycle.messages import Candidate, Input
     from airflow_provider_odf.protocol import NewSlice
+
+HEADERS = "headers"
+"""Folder of files about blocks whose input had columns that were matched by position."""
 
 
 def retractions(inputs: Iterable[tuple[str, NewSlice | None]], limits: Limits) -> Iterator[str]:

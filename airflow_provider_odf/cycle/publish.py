@@ -11,9 +11,9 @@ from airflow_provider_odf.author import NOBODY, Author
 from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.dataset import HEAD
-from airflow_provider_odf.chain.operation_counts import count_in_all
 from airflow_provider_odf.chain.publications import Publication
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.slices import count_in_all
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN
 from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.contract_context import with_context

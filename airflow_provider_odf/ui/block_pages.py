@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.chain.dataset_facts import event_summary
-from airflow_provider_odf.chain.operation_counts import count_operations
+from airflow_provider_odf.chain.slices import count_operations
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
 from airflow_provider_odf.instant import Instant

@@ -15,12 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from airflow_provider_odf.chain import cache_file, dataset_facts
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
-from airflow_provider_odf.chain.kept_history import FOLDER, History, read_history
-from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import tested
 from airflow_provider_odf.health.facts import ChainFacts, read_chain
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.ui.chain_cache import FOLDER, History, read_history, read_positions
 
 _FILE = "catalog"
 _FORMAT = "catalog 3"

@@ -9,10 +9,10 @@ from typing import Any
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain import dataset_facts
-from airflow_provider_odf.chain.kept_history import SchemaBlock
 from airflow_provider_odf.cycle import held_back
 from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.ui import verification
+from airflow_provider_odf.ui.chain_cache import SchemaBlock
 from airflow_provider_odf.ui.forms import TokenOf
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 

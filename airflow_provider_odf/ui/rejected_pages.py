@@ -17,9 +17,8 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_odf.author import Author
-from airflow_provider_odf.chain.operation_counts import count_in_all
 from airflow_provider_odf.chain.replay import blocks_after, extend, replay
-from airflow_provider_odf.chain.slices import OffsetRange
+from airflow_provider_odf.chain.slices import OffsetRange, count_in_all
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.sensitivity import masked
 from airflow_provider_odf.cycle import decisions, tested

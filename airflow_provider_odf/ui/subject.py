@@ -13,8 +13,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
-from airflow_provider_odf.chain.kept_history import History, pages_folder, read_history
-from airflow_provider_odf.chain.kept_positions import Positions, read_positions
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
@@ -24,6 +22,7 @@ from airflow_provider_odf.health.health import Health, Runs, health
 from airflow_provider_odf.operators.links import dataset_path
 from airflow_provider_odf.ui.airflow_api import Publication, PublishTask, publication
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
+from airflow_provider_odf.ui.chain_cache import History, Positions, pages_folder, read_history, read_positions
 from airflow_provider_odf.ui.pages import render
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from airflow_provider_odf.chain.operation_counts import count_operations
+from airflow_provider_odf.chain.slices import count_operations
 from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES

@@ -8,14 +8,13 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_odf.chain import cache_file, slices
-from airflow_provider_odf.chain.kept_history import _adapter, pages_folder, read_history
-from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.reading.difference import DifferenceScan
 from airflow_provider_odf.ui import verification
+from airflow_provider_odf.ui.chain_cache import _adapter, pages_folder, read_history, read_positions
 
 
 def test_a_file_from_another_place_counts_as_missing(tmp_path):

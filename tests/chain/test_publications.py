@@ -11,7 +11,6 @@ from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain import info_files, publications
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset_facts import log_entries
-from airflow_provider_odf.chain.kept_positions import read_positions
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.publications import Publication, block_as_of
 from airflow_provider_odf.chain.replay import replay
@@ -22,6 +21,7 @@ from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.ui.chain_cache import read_positions
 
 from .conftest import DID
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.chain.kept_history import pages_folder
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.ui import catalog_page
+from airflow_provider_odf.ui.chain_cache import pages_folder
 from tests.chain.conftest import Growing
 
 from .conftest import HOME

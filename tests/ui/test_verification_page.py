@@ -7,13 +7,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from airflow_provider_odf.chain.kept_history import pages_folder
 from airflow_provider_odf.chain.verify import Step
 from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.ui import verification
+from airflow_provider_odf.ui.chain_cache import pages_folder
 from tests.chain.conftest import Growing
 
 from .shown import shown

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain.kept_history import FOLDER, read_history
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.ui.chain_cache import FOLDER, read_history
 
 
 @pytest.fixture

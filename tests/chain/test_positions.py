@@ -1,11 +1,10 @@
 import pytest
 
-from airflow_provider_odf.chain.kept_history import pages_folder
-from airflow_provider_odf.chain.kept_positions import Positions, read_positions
 from airflow_provider_odf.chain.publications import PublishedHistory
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.ui.chain_cache import Positions, pages_folder, read_positions
 
 HASHES = ["f1a", "f1b", "f2c", "f2d"]
 POSITIONS = Positions(

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.chain import kept_state
+from airflow_provider_odf.chain import state as states
 from airflow_provider_odf.chain.replay import replay, replay_all
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.manifest import model
@@ -62,7 +62,7 @@ def test_known_blocks_are_not_read_again(cached, monkeypatch):
 def test_slices_of_a_kept_state(cached):
     expected = replay(cached.dataset).slices
     slices = replay(cached.dataset).slices
-    assert isinstance(slices, kept_state.KeptSlices)
+    assert isinstance(slices, states._CachedSlices)
     assert len(slices) == 1
     assert (tuple(slices), slices[0], slices[-1:]) == (expected, expected[0], expected)
 
@@ -83,7 +83,7 @@ def test_without_a_cache_directory_nothing_is_written(cached, store):
 
 def test_the_file_follows_a_growing_chain(cached, monkeypatch):
     replay(cached.dataset)
-    for number in range(kept_state.LEAST_BLOCKS):
+    for number in range(states.LEAST_BLOCKS):
         cached.append(model.SetInfo(description=f"more {number}"))
     replay(cached.dataset)
     reads = count_reads(cached.dataset, monkeypatch)
@@ -116,7 +116,7 @@ def test_a_damaged_file_counts_as_missing(cached):
     content = kept_file(cached.dataset).read_bytes()
     for damaged in (content[:-1], content.replace(b"edition", b"editing"), b"", b"chain-state 0 x\n", b"\xff" * 90):
         kept_file(cached.dataset).write_bytes(damaged)
-        assert kept_state.read(cached.dataset) is None
+        assert states.read_cached(cached.dataset) is None
         assert replay(cached.dataset) == expected
 
 
@@ -130,11 +130,11 @@ def test_another_chain_under_the_name(cached):
 
 
 def test_state_of_another_writer(foreign, tmp_path, monkeypatch):
-    monkeypatch.setattr(kept_state, "LEAST_BLOCKS", 1)
+    monkeypatch.setattr(states, "LEAST_BLOCKS", 1)
     for name in ("sensors", "cities"):
         dataset = replace(foreign(name), cache=tmp_path / name)
         dataset.cache.mkdir()
         state = replay(dataset)
-        kept = kept_state.read(dataset)
+        kept = states.read_cached(dataset)
         assert kept is not None
         assert replace(kept.state, slices=tuple(kept.state.slices)) == state

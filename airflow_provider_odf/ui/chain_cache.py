@@ -1,0 +1,231 @@
+"""What pages show of a dataset's chain, cached in files, so that a chain of 10,000 blocks is not read for each page,
+nor for a time or block that a page asks for.
+
+The file lies in ``.pages`` of the work area, which only readers use: they may be other users of the machine than the
+writers of the dataset. It can be deleted at any time. It has the hash of its content, and the block that it stands for:
+blocks after it are read and checked, and a chain that no longer has this block is read from its seed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timezone
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from airflow_provider_odf.chain import cache_file
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.publications import PublishedHistory, of_blocks
+from airflow_provider_odf.chain.replay import blocks_after, extend
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.cycle.held_back import HEADERS
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.model import MetadataBlock
+
+FOLDER = ".pages"
+_FILE = "history"
+_FORMAT = "history 2"
+
+
+@dataclass(frozen=True)
+class SchemaBlock:
+    """A block that set the schema."""
+
+    block_hash: str
+    system_time: Instant
+    event: model.SetDataSchema
+
+
+@dataclass(frozen=True)
+class DataBlock:
+    """A block that added data, or that says that there was nothing to add."""
+
+    block_hash: str
+    system_time: Instant
+    records: int
+
+
+@dataclass(frozen=True)
+class History:
+    """State of a chain at its head, the blocks that set its schema, and the newest block of data."""
+
+    state: ChainState
+    schemas: tuple[SchemaBlock, ...] = ()
+    newest_data: DataBlock | None = None
+    headers: tuple[str, ...] = ()
+    """Hashes of the blocks with a file about headers by position, oldest first."""
+
+
+def read_history(dataset: Dataset, work_area: Path) -> History:
+    """Return the history at the head, from its file and the blocks after it.
+
+    :raises DatasetNotFound: the dataset has no head.
+    :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
+    """
+    folder = pages_folder(dataset, work_area)
+    cached = _read(folder / _FILE)
+    blocks, is_continued = blocks_after(dataset, cached.state.head if cached is not None else None)
+    if cached is not None and not blocks:
+        return cached
+    history = _extended(dataset, cached if is_continued else None, blocks)
+    if cache_file.make_folder(work_area, folder):
+        cache_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(history))
+    return history
+
+
+def pages_folder(dataset: Dataset, work_area: Path) -> Path:
+    """Return the folder of what pages keep about a dataset. It may not exist."""
+    name = f"{str(dataset.alias).lower().replace('/', '+')}-{sha256(dataset.uri.encode()).hexdigest()[:16]}"
+    return work_area / FOLDER / name
+
+
+def _extended(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str, MetadataBlock]]) -> History:
+    state = extend(dataset, base.state if base is not None else None, blocks)
+    history = replace(base, state=state) if base is not None else History(state)
+    schemas, newest = list(history.schemas), history.newest_data
+    positional = {name.removesuffix(".json") for name in dataset.storage.names(f"info/{HEADERS}")}
+    headers = [block_hash for block_hash, _ in blocks if block_hash in positional]
+    for block_hash, block in blocks:
+        event = block.event
+        if isinstance(event, model.SetDataSchema):
+            schemas.append(SchemaBlock(block_hash, block.system_time, event))
+        elif isinstance(event, model.AddData | model.ExecuteTransform):
+            new = event.new_data.offset_interval if event.new_data is not None else None
+            newest = DataBlock(block_hash, block.system_time, new.end - new.start + 1 if new is not None else 0)
+    return replace(history, schemas=tuple(schemas), newest_data=newest, headers=(*history.headers, *headers))
+
+
+@cache
+def _adapter() -> TypeAdapter[History]:
+    return TypeAdapter(History)
+
+
+def _read(file: Path) -> History | None:
+    content = cache_file.read(file, _FORMAT)
+    try:
+        return _adapter().validate_json(content) if content is not None else None
+    except ValidationError:
+        return None
+
+
+_POSITIONS, _POSITIONS_FORMAT = "positions", "positions 1"
+_HASH = re.compile("f[0-9a-f]*")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Blocks of a chain, oldest first: their hashes, system times in RFC 3339, and the last offset of the history up to
+    each, -1 before the first data; and when they were published."""
+
+    hashes: Sequence[str]
+    times: Sequence[str]
+    offsets: Sequence[int]
+    published: PublishedHistory
+
+    def since(self, number: int) -> Instant:
+        """Return the time from which a block could be read."""
+        return self.published.since(number, Instant.parse(self.times[number]))
+
+    def after(self, text: str, argument: str) -> int:
+        """Return the last offset before a range that begins at a block or time: a date is its midnight in UTC.
+
+        :raises InvalidInput: the text is no time, date or block.
+        :raises DatasetNotFound: there is no such block.
+        """
+        at = self._before(_moment(text, argument)) if _is_time(text) else self._block(text, argument)
+        return self.offsets[at] if at >= 0 else -1
+
+    def until(self, text: str, argument: str) -> int:
+        """Return the last offset of a range that ends with a block or time: a date is the whole day in UTC. It raises
+        as `after`."""
+        if _DATE.fullmatch(text):
+            at = self._before(_moment(text, argument).plus_ns(86_400_000_000_000 - 1))
+            return self.offsets[at] if at >= 0 else -1
+        return self.after(text, argument)
+
+    def _before(self, time: Instant) -> int:
+        """Return the place of the newest block that could be read at a time, -1 if there is none."""
+        number = self.published.newest_at(time, lambda number: Instant.parse(self.times[number]))
+        return number if number is not None else -1
+
+    def _block(self, start: str, argument: str) -> int:
+        if not _HASH.fullmatch(start):
+            raise InvalidInput(f"{argument}: {start!r} is neither a date, a time (2026-05-01T12:00:00Z) nor a block")
+        found = [n for n, block_hash in enumerate(self.hashes) if block_hash.startswith(start)]
+        if len(found) > 1:
+            raise InvalidInput(f"{argument}: {len(found)} blocks start with {start}: give more of the hash")
+        if not found:
+            raise DatasetNotFound(f"{argument}: the history has no block {start}")
+        return found[0]
+
+
+def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
+    """Return the blocks up to a head, from the file and the blocks after it.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    folder = pages_folder(dataset, work_area)
+    stored = _read_positions(folder)
+    if not stored.hashes or stored.hashes[-1] != head:
+        stored = _read_on(dataset, head, stored)
+        if cache_file.make_folder(work_area, folder):
+            cache_file.write(folder / _POSITIONS, _POSITIONS_FORMAT, json.dumps(vars(stored)).encode())
+    return Positions(**vars(stored), published=of_blocks(dataset, stored.hashes))
+
+
+@dataclass(frozen=True)
+class _StoredPositions:
+    """What the file has of `Positions`."""
+
+    hashes: Sequence[str]
+    times: Sequence[str]
+    offsets: Sequence[int]
+
+
+def _read_on(dataset: Dataset, head: str, stored: _StoredPositions) -> _StoredPositions:
+    known = {block_hash: n for n, block_hash in enumerate(stored.hashes)}
+    new: list[tuple[str, MetadataBlock]] = []
+    end = 0
+    for block_hash, block in dataset.walk(head):
+        if block_hash in known:
+            end = known[block_hash] + 1
+            break
+        new.append((block_hash, block))
+    return _with_blocks(stored, end, new[::-1])
+
+
+def _with_blocks(stored: _StoredPositions, end: int, blocks: Sequence[tuple[str, MetadataBlock]]) -> _StoredPositions:
+    hashes, times, offsets = list(stored.hashes[:end]), list(stored.times[:end]), list(stored.offsets[:end])
+    for block_hash, block in blocks:
+        new = block.event.new_data if isinstance(block.event, model.AddData | model.ExecuteTransform) else None
+        hashes.append(block_hash)
+        times.append(str(block.system_time))
+        offsets.append(new.offset_interval.end if new is not None else offsets[-1] if offsets else -1)
+    return _StoredPositions(hashes, times, offsets)
+
+
+def _read_positions(folder: Path) -> _StoredPositions:
+    content = cache_file.read(folder / _POSITIONS, _POSITIONS_FORMAT)
+    return _StoredPositions(**json.loads(content)) if content is not None else _StoredPositions((), (), ())
+
+
+def _is_time(text: str) -> bool:
+    return text[:1].isdigit()
+
+
+def _moment(text: str, argument: str) -> Instant:
+    try:
+        if _DATE.fullmatch(text):
+            return Instant.from_datetime(datetime.combine(date.fromisoformat(text), datetime.min.time(), timezone.utc))
+        return Instant.parse(text)
+    except ValueError as e:
+        raise InvalidInput(f"{argument}: {e}") from None
