@@ -9,7 +9,7 @@ from typing import TypeAlias
 from pyspark.sql import SparkSession
 
 from airflow_provider_odf import errors
-from airflow_provider_odf.engine import application, session, spark_errors
+from airflow_provider_odf.engine import session, spark_errors
 from airflow_provider_odf.engine.hidden_values import HIDDEN, sensitive_of, without_values
 from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.protocol import (
@@ -45,7 +45,7 @@ def answer(
     try:
         if spark is None:
             return _merge_without_spark(request, lambda message: respond(Progress(message)), heap)
-        respond(Progress(engine=application.describe(spark)))
+        respond(Progress(engine=session.describe(spark)))
         return _execute(session.of_request(spark), request, lambda message: respond(Progress(message)))
     except NeedsSpark:
         raise

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn, TypeAlias
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.closed_files import close_to_others
-from airflow_provider_odf.engine import application, session
+from airflow_provider_odf.engine import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,7 +80,7 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
             pool.submit(handler.handle, event)
         # No client waits for the requests that still run.
         handler.close()
-        if handler.spark is not None and application.has_listener(handler.spark):
+        if handler.spark is not None and session.has_listener(handler.spark):
             handler.spark.stop()  # else the listener would not report the application's end
         if handler.jvm is not None:
             handler.jvm.kill()

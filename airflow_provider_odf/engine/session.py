@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.closed_files import spark_settings
 from airflow_provider_odf.engine import jvm, spark_internals
+from airflow_provider_odf.protocol import Engine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,6 +62,12 @@ LOCAL: dict[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 """Settings of a session in a JVM of this process: no name lookups, no ports open to the network."""
+
+
+LISTENER = "io.openlineage.spark.agent.OpenLineageSparkListener"
+
+RUN_ID = "spark.openlineage.applicationRunId"
+"""Setting of the listener: the id of the application's run in lineage."""
 
 
 def create(
@@ -129,6 +136,19 @@ def setting(spark: SparkSession, key: str, value: str) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(key, before)
+
+
+def describe(spark: SparkSession) -> Engine:
+    """Return the application of a session. A listener without a run id of its own has the empty one."""
+    conf = spark.conf
+    run = conf.get(RUN_ID, "") if has_listener(spark) else None
+    return Engine(conf.get("spark.app.name", "") or "", spark.version, run)
+
+
+def has_listener(spark: SparkSession) -> bool:
+    """Return whether the OpenLineage listener reports the application."""
+    listeners = spark.conf.get("spark.extraListeners", "") or ""
+    return LISTENER in listeners and spark.conf.get("spark.openlineage.disabled", "false") != "true"
 
 
 def _quiet() -> None:

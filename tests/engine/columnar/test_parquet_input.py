@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf.engine.column_layout import fit
-from airflow_provider_odf.engine.columnar import parquet_rows
+from airflow_provider_odf.engine.columnar import parquet_input
 from airflow_provider_odf.engine.read import read
 from airflow_provider_odf.protocol import DatasetVocabulary, MergeInput, MergeRequest, MergeStrategy, ReadStep
 
@@ -64,7 +64,7 @@ def test_arrow_reads_what_spark_reads(spark: SparkSession, tmp_path: Path) -> No
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table(COLUMNS), path, row_group_size=2)
     by_spark, columns = _fit(spark, path)
-    by_arrow = parquet_rows.read(str(path), columns, 1 << 20)
+    by_arrow = parquet_input.read_rows(str(path), columns, 1 << 20)
     assert by_arrow is not None
     assert {c.num_chunks for c in by_arrow.columns} == {1}
     for name in columns:
@@ -78,14 +78,14 @@ def test_spark_reads_what_arrow_may_read_differently(spark: SparkSession, tmp_pa
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"value": OTHERS[name]}), path)
     columns = _fit(spark, path)[1] if name != "late" else {"value": ("value", pa.timestamp("ms", "UTC"))}
-    assert parquet_rows.read(str(path), columns, 1 << 20) is None
+    assert parquet_input.read_rows(str(path), columns, 1 << 20) is None
 
 
 @pytest.mark.spark
 def test_int96_is_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"value": COLUMNS["utc"]}), path, use_deprecated_int96_timestamps=True)
-    assert parquet_rows.read(str(path), _fit(spark, path)[1], 1 << 20) is None
+    assert parquet_input.read_rows(str(path), _fit(spark, path)[1], 1 << 20) is None
 
 
 def test_rows_beyond_the_limit_are_not_read(tmp_path: Path) -> None:
@@ -93,8 +93,8 @@ def test_rows_beyond_the_limit_are_not_read(tmp_path: Path) -> None:
     pq.write_table(pa.table({"value": ["the same text"] * 10_000}), path)
     columns = {"value": ("value", pa.string())}
     assert path.stat().st_size < 10_000
-    assert parquet_rows.read(str(path), columns, 100_000) is None
-    assert parquet_rows.read(str(path), columns, 200_000) is not None
+    assert parquet_input.read_rows(str(path), columns, 100_000) is None
+    assert parquet_input.read_rows(str(path), columns, 200_000) is not None
 
 
 def _fit(spark: SparkSession, path: Path) -> tuple[pa.Table, dict[str, tuple[str, pa.DataType]]]:
