@@ -23,6 +23,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.contract.rows import as_path, file_name, with_malformed
+from airflow_provider_odf.engine.contract.texts import replaced
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.session import setting
 
@@ -166,19 +167,8 @@ def exact_types(load: Load, names: Sequence[str]) -> T.StructType:
 def _of_variant(schema: str) -> T.DataType:
     """Return the type of a column from the schema of its variants."""
     struct = re.sub(r"`(?:[^`]|``)*`|OBJECT<", lambda m: "STRUCT<" if m[0] == "OBJECT<" else m[0], schema)
-    return _inferred(T.DataType.fromDDL(struct))
+    return replaced(T.DataType.fromDDL(struct), lambda kind: _INFERRED.get(type(kind)))
 
 
-def _inferred(kind: T.DataType) -> T.DataType:
-    """Return the type that Spark infers for values of a type."""
-    match kind:
-        case T.StructType():
-            return T.StructType([T.StructField(f.name, _inferred(f.dataType)) for f in kind])
-        case T.ArrayType():
-            return T.ArrayType(_inferred(kind.elementType))
-        case T.DecimalType():
-            return T.DoubleType()
-        case T.VariantType():
-            return T.StringType()
-        case _:
-            return kind
+_INFERRED: Mapping[type[T.DataType], T.DataType] = {T.DecimalType: T.DoubleType(), T.VariantType: T.StringType()}
+"""Type of variants -> the type that Spark infers for values of it."""

@@ -9,7 +9,7 @@ timestamp without a zone has no offset, and a number no spaces. JSON has types o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.sql import types as T  # noqa: N812
@@ -84,34 +84,30 @@ def has_variants(kind: T.DataType) -> bool:
     return with_variants_as_text(kind) != kind
 
 
-def with_variants_as_text(kind: T.DataType) -> T.DataType:
-    """Return a type with strings in place of variants, and of structs without fields, which Parquet lacks."""
+def replaced(kind: T.DataType, others: Callable[[T.DataType], T.DataType | None]) -> T.DataType:
+    """Return a type with other types in place of it, or of those inside it; ``others`` returns None for what stays."""
+    if (other := others(kind)) is not None:
+        return other
     match kind:
-        case T.VariantType() | T.StructType(fields=[]):
-            return T.StringType()
         case T.StructType():
-            return T.StructType([T.StructField(f.name, with_variants_as_text(f.dataType)) for f in kind])
+            return T.StructType([T.StructField(f.name, replaced(f.dataType, others)) for f in kind])
         case T.ArrayType():
-            return T.ArrayType(with_variants_as_text(kind.elementType))
+            return T.ArrayType(replaced(kind.elementType, others))
         case T.MapType():
-            return T.MapType(kind.keyType, with_variants_as_text(kind.valueType))
+            return T.MapType(kind.keyType, replaced(kind.valueType, others))
         case _:
             return kind
+
+
+def with_variants_as_text(kind: T.DataType) -> T.DataType:
+    """Return a type with strings in place of variants, and of structs without fields, which Parquet lacks."""
+    is_text = (T.VariantType(), T.StructType())
+    return replaced(kind, lambda inner: T.StringType() if inner in is_text else None)
 
 
 def with_decimals_as_text(kind: T.DataType) -> T.DataType:
     """Return a type with strings in place of decimals."""
-    match kind:
-        case T.DecimalType():
-            return T.StringType()
-        case T.StructType():
-            return T.StructType([T.StructField(f.name, with_decimals_as_text(f.dataType)) for f in kind])
-        case T.ArrayType():
-            return T.ArrayType(with_decimals_as_text(kind.elementType))
-        case T.MapType():
-            return T.MapType(kind.keyType, with_decimals_as_text(kind.valueType))
-        case _:
-            return kind
+    return replaced(kind, lambda inner: T.StringType() if isinstance(inner, T.DecimalType) else None)
 
 
 def misfit(logical: str, value: str, kind: T.DataType) -> str | None:
