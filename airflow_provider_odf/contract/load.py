@@ -14,10 +14,10 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from airflow_provider_odf.contract import dcs, odcs
+from airflow_provider_odf.contract.dcs import Library
 from airflow_provider_odf.contract.model import DataContract, Spot
 from airflow_provider_odf.contract.objects import DataContractObject, StandardObject
 from airflow_provider_odf.contract.problems import MOST_REPAIRS, Repair, unknown_keys
-from airflow_provider_odf.contract.references import Library
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest import yaml_source
 from airflow_provider_odf.manifest.document import Document

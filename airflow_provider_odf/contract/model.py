@@ -15,7 +15,8 @@ from airflow_provider_odf.clauses import CHARACTER_TYPES, NUMERIC_TYPES, STRUCT_
 from airflow_provider_odf.errors import Place
 from airflow_provider_odf.manifest.document import Document
 
-Path: TypeAlias = tuple[str | int, ...]
+Steps: TypeAlias = tuple[str | int, ...]
+"""Keys and indexes on the way to a value in a document."""
 
 
 def pointer(*steps: str | int) -> str:
@@ -42,7 +43,7 @@ class Spot:
     """A value in a document."""
 
     document: Document
-    path: Path = ()
+    path: Steps = ()
 
     @cached_property
     def value(self) -> Any:

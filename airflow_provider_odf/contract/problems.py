@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from airflow_provider_odf.clauses import Number
-from airflow_provider_odf.contract.model import Clause, Path, Spot, pointer
+from airflow_provider_odf.contract.model import Clause, Spot, Steps, pointer
 from airflow_provider_odf.contract.objects import OpenObject, SpecificationObject
 from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.manifest.document import Document
@@ -37,7 +37,7 @@ def of_detail(spot: Spot, detail: Any) -> Problem:
     return Problem(place, f"{name} is missing" if is_missing else f"{name}: {_reason_of(detail)}")
 
 
-def steps_of(detail: Any) -> Path:
+def steps_of(detail: Any) -> Steps:
     """Return the path of the value that an error of pydantic is about."""
     return tuple(part for part in detail["loc"] if part != "[key]")
 
@@ -49,7 +49,7 @@ def _reason_of(detail: Any) -> str:
     return re.sub(r"must be a tuple", "must be a list", message)
 
 
-def unknown_keys(node: object, document: Document, path: Path = ()) -> Iterator[tuple[Path, Problem]]:
+def unknown_keys(node: object, document: Document, path: Steps = ()) -> Iterator[tuple[Steps, Problem]]:
     """Yield the paths of extensions, as problems with the known key that they may mean: a typing error disables a
     clause."""
     if isinstance(node, SpecificationObject):
@@ -92,7 +92,7 @@ class Repair:
     """The repair of one document. ``problems`` are by the path of the wrong value, and of a missing one."""
 
     def __init__(self) -> None:
-        self.problems: dict[Path, list[Problem]] = {}
+        self.problems: dict[Steps, list[Problem]] = {}
 
     def repaired(self, document: Document, error: ValidationError) -> Document:
         """Return the document without the values that an error is about.
@@ -102,7 +102,7 @@ class Repair:
         """
 
         def change(root: Any) -> None:
-            earlier, repaired = {*self.problems}, set[Path]()
+            earlier, repaired = {*self.problems}, set[Steps]()
             for detail in error.errors():
                 steps = steps_of(detail)
                 # A list with two wrong items is missing after the first.
@@ -124,7 +124,7 @@ def invalid(path: str, problems: list[Problem]) -> Clause:
     return Clause(path.rpartition("/")[2], "; ".join(map(str, problems)), path, problems[0].place)
 
 
-def _repair(root: Any, steps: Path, kind: str) -> Path:
+def _repair(root: Any, steps: Steps, kind: str) -> Steps:
     """Repair the value that an error is about, and return its path."""
     nodes, path = [root], list[str | int]()
     for step in steps:
@@ -148,7 +148,7 @@ def _repair(root: Any, steps: Path, kind: str) -> Path:
     return tuple(path)
 
 
-def _within(path: Path, others: Iterable[Path]) -> Path | None:
+def _within(path: Steps, others: Iterable[Steps]) -> Steps | None:
     """Return the one of other paths at which, or inside of which, a path is."""
     return next((other for other in others if path[: len(other)] == other), None)
 

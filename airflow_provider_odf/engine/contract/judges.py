@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from airflow_provider_odf.clauses import KINDS, limits_of
-from airflow_provider_odf.engine.contract import ages, metrics, rules
+from airflow_provider_odf.engine.contract import metrics, rules
 from airflow_provider_odf.engine.contract.conditions import (
     Decided,
     Expectation,
@@ -155,8 +155,8 @@ JUDGES: Mapping[str, Judge] = {
     "key": _key,
     "reference": _reference,
     "metric": _metric,
-    "newest time": ages.freshness,
-    "oldest time": ages.retention,
-    "delay": ages.latency,
+    "newest time": metrics.freshness,
+    "oldest time": metrics.retention,
+    "delay": metrics.latency,
 }
 """Measure of the table of clauses -> the function that judges clauses by it."""

@@ -1,7 +1,10 @@
-"""Measure what quality rules limit: numbers of rows, values and keys, and aggregates of columns."""
+"""Measure what quality rules limit, numbers of rows, values and keys, and aggregates of columns, and the service levels
+that times in the data answer: freshness, retention and latency.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -10,7 +13,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf import clauses
 from airflow_provider_odf.clauses import limits_of
-from airflow_provider_odf.engine.contract import ages, rules
+from airflow_provider_odf.engine.contract import rules
 from airflow_provider_odf.engine.contract.conditions import (
     Aggregate,
     Count,
@@ -26,8 +29,86 @@ from airflow_provider_odf.engine.contract.conditions import (
 )
 from airflow_provider_odf.engine.contract.fields import Found, key_text
 from airflow_provider_odf.engine.contract.rows import Rows, missing_columns
-from airflow_provider_odf.engine.sql import Sql, text, when
+from airflow_provider_odf.engine.sql import Sql, first_group, text, when
 from airflow_provider_odf.protocol import Check
+from airflow_provider_odf.wording import counted
+
+_TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
+
+
+def _now(instant: str) -> str:
+    """Return SQL for an instant of RFC 3339, now if it is empty."""
+    return f"to_timestamp({text(instant)})" if instant else "current_timestamp()"
+
+
+def freshness(check: Check, rows: Rows) -> Measured:
+    """Return whether the newest time is at most a duration before the time of the test."""
+    return _extreme(check, rows, "max", "the newest")
+
+
+def retention(check: Check, rows: Rows) -> Measured:
+    """Return whether the oldest time is at most a duration before the time of the test."""
+    return _extreme(check, rows, "min", "the oldest")
+
+
+def latency(check: Check, rows: Rows) -> Measured:
+    """Return whether each row was processed at most a duration after its source time."""
+    source, processed = (_time(path, rows) for path in check.columns)
+    late = f"{_instant(processed)} > {_instant(source)} + {_duration(check)}"
+    age = first_group(f"CAST({_instant(processed)} - {_instant(source)} AS STRING)", _QUOTED)
+    example = None if check.is_sensitive else age
+    shown = (source.column, processed.column)
+    about = f"{source.sql} IS NOT NULL AND {processed.sql} IS NOT NULL"
+    return Measured(Values(late, about), f"at most {check.arguments['threshold']} later", example, "too late", shown)
+
+
+def _extreme(check: Check, rows: Rows, aggregate: str, what: str) -> Measured:
+    found = _time(check.field or "", rows)
+    now = _now(rows.as_of)
+    value = f"{aggregate}({_instant(found)})"
+    # One value for the report and the verdict, in one aggregate.
+    is_ok = f"{value} >= {now} - {_duration(check)}"
+    sql = f"struct(date_format({value}, {_FORMAT}), {is_ok}, CAST({now} - {value} AS STRING))"
+    expected = f"{what} is at most {check.arguments['threshold']} old"
+    measured = Measured(Aggregate(sql), expected, verdict=lambda count: _verdict_on_age(count, expected, what))
+    return masked(measured) if check.is_sensitive else measured
+
+
+def _verdict_on_age(count: Count, expected: str, what: str) -> Verdict:
+    time, is_ok, age = count.value
+    if time is None:
+        return Verdict("fail", "no row has a time", expected)
+    return Verdict("pass" if is_ok else "fail", f"{what} is from {time}, {_plain(age)} old", expected, time)
+
+
+def _plain(interval: str) -> str:
+    """Return an interval of Spark in plain words: ``3 days 4:05:06``."""
+    match = re.fullmatch(r"INTERVAL '(-?)(\d+) 0?(\d+:\d\d:\d\d)[.\d]*' DAY TO SECOND", interval)
+    return f"{match[1]}{counted(int(match[2]), 'day')} {match[3]}" if match else interval
+
+
+_QUOTED = "'(.*)'"
+_FORMAT = text("yyyy-MM-dd'T'HH:mm:ss'Z'")
+
+
+def _time(path: str, rows: Rows) -> Found:
+    found = rows.find(path)
+    if found is None:
+        raise Decided("fail", f"column {path} not found", "a column")
+    if found.levels or not isinstance(found.type, _TIMES):
+        raise Decided("error", f"{path} is of type {found.type_name}, not a time")
+    return found
+
+
+def _instant(found: Found) -> str:
+    return f"CAST({found.sql} AS TIMESTAMP)"
+
+
+def _duration(check: Check) -> str:
+    """Return SQL for a duration. Months and years are those of the calendar."""
+    months, seconds = int(check.arguments["months"]), check.arguments["seconds"]
+    return f"make_interval(0, {months}, 0, 0, 0, 0, CAST('{seconds}' AS DECIMAL(18, 6)))"
+
 
 Metric: TypeAlias = Callable[[Check, Rows], Measured | Verdict]
 Numbers: TypeAlias = Callable[[Count], Any]
@@ -91,10 +172,10 @@ def _aggregate(metric: clauses.Metric, check: Check, rows: Rows) -> Measured:
 
 def _age(check: Check, rows: Rows) -> Measured:
     """Return the age of the newest time in units of some seconds."""
-    found = _column(check, rows, *ages.TIMES)
+    found = _column(check, rows, *_TIMES)
     newest = f"unix_micros(CAST(max({found.sql}) AS TIMESTAMP))"
     seconds = int(check.arguments["seconds"])
-    return _value(check, f"(unix_micros({ages.literal(rows.as_of)}) - {newest}) / {seconds}000000D")
+    return _value(check, f"(unix_micros({_now(rows.as_of)}) - {newest}) / {seconds}000000D")
 
 
 def _column(check: Check, rows: Rows, *kinds: type[T.DataType]) -> Found:
