@@ -41,7 +41,7 @@ _INNER = {"fields": STRUCT_TYPES, "items": {"array"}, "keys": {"map"}, "values":
 """Key with nested fields -> types that have them."""
 
 
-def key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
+def _key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
     """Return the check of a primary key."""
     return Check(
         path,
@@ -53,7 +53,7 @@ def key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
     )
 
 
-def foreign_key(model: Model, clause: Clause) -> Check:
+def _foreign_key(model: Model, clause: Clause) -> Check:
     """Return the check of a foreign key of several columns."""
     if "problem" in clause.value:
         return Check(clause.path, "references", "foreign key", outcome="error", reason=clause.value["problem"])
@@ -76,7 +76,7 @@ def _elsewhere(check: Check, targets: Iterable[str]) -> Check:
     return replace(check, outcome="unsupported", reason="the reference points to another contract")
 
 
-def reference(check: Check, clause: Clause) -> Check:
+def _reference(check: Check, clause: Clause) -> Check:
     """Return the check of a reference from one field, unless it is not valid or points to another contract."""
     if isinstance(clause.value, dict):
         return replace(check, description="foreign key", outcome="error", reason=clause.value["problem"])
@@ -87,7 +87,7 @@ def reference(check: Check, clause: Clause) -> Check:
 
 
 @dataclass(frozen=True)
-class FieldChecks:
+class _FieldChecks:
     """The checks of one field. ``path`` is its name, after those of its parents: ``address.city``.
 
     ``marked`` are the fields of the model that are marked as primary keys. Several of them are one compound key.
@@ -142,7 +142,7 @@ class FieldChecks:
             return replace(check, outcome=outcome, reason=reason)
         if clause.name in _ANNOTATIONS:
             return None
-        return replace(extension(clause), field=self.path, line=clause.place.line)
+        return replace(_extension(clause), field=self.path)
 
     def _limit(self, clause: Clause, kind: Kind) -> Check:
         arguments = {kind.argument: _argument(clause)}
@@ -158,7 +158,7 @@ class FieldChecks:
             reason = f"unknown format {clause.value}: use one of {', '.join(FORMATS)}"
             return replace(check, outcome="unsupported", reason=reason)
         if clause.name == "references":
-            return reference(check, clause)
+            return _reference(check, clause)
         if clause.name in LIMITS and isinstance(clause.value, str) and self.field.type is not None:
             reason = time_limits.problem(clause.value, is_time=self.field.type == "time")
             return replace(check, outcome="error", reason=reason) if reason else check
@@ -166,7 +166,7 @@ class FieldChecks:
 
     def _primary_key(self, clause: Clause) -> Check:
         columns = tuple(field.name for field in self.marked) if self.field in self.marked else (self.path,)
-        return replace(key(self.model, clause.path, columns), field=self.path, line=clause.place.line)
+        return replace(_key(self.model, clause.path, columns), field=self.path, line=clause.place.line)
 
     def _physical_type(self, clause: Clause) -> Check | None:
         if not (kind := clause.value.get("databricksType")):
@@ -177,7 +177,7 @@ class FieldChecks:
     def _inner(self) -> Iterator[Check]:
         for end, child in self.field.children:
             hides = self.is_in_sensitive or self.field.is_marked_sensitive
-            checks = FieldChecks(self.model, child, f"{self.path}{end}", is_in_sensitive=hides).checks()
+            checks = _FieldChecks(self.model, child, f"{self.path}{end}", is_in_sensitive=hides).checks()
             key = "fields" if end.startswith(".") else child.name
             if self.field.type is None or self.field.type in _INNER[key]:
                 yield from checks
@@ -226,17 +226,18 @@ def _shown(value: Any, most: int = 8) -> str:
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
-def extension(clause: Clause) -> Check:
+def _extension(clause: Clause) -> Check:
     """Return the check of a clause that the specification does not have."""
     reason = f"{clause.name} is not part of the specification"
-    return Check(clause.path, "extension", f"{clause.name}: {clause.value}", outcome="informational", reason=reason)
+    text, line = f"{clause.name}: {clause.value}", clause.place.line
+    return Check(clause.path, "extension", text, line=line, outcome="informational", reason=reason)
 
 
 _TYPED = frozenset(kind.name for kind in OF_FIELDS.values() if not kind.is_switch)
 """Kinds of checks that depend on the type of their field, which is an argument of them."""
 
 
-def with_errors(checks: Iterable[Check], contract: DataContract) -> Iterator[Check]:
+def _with_errors(checks: Iterable[Check], contract: DataContract) -> Iterator[Check]:
     """Yield the checks of a contract, as errors if they are of a value that cannot be read or need one: clauses that
     depend on the type of their field, or on the names of fields. Then yield the other values that cannot be read."""
     reasons = {clause.path: str(clause.value) for clause in contract.invalid}
@@ -307,7 +308,7 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
     contract = file.contract
     names = set(models)
     checks = [check for m in contract.models if m.name in names for check in _model_checks(m)]
-    checks += map(_unknown, contract.unknown)
+    checks += map(_extension, contract.unknown)
     checks += (
         *quality.of_contract(contract, names),
         *service_levels.checks(contract, names),
@@ -317,7 +318,7 @@ def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
         id=contract.id,
         model="",
         digest=file.digest,
-        checks=_one_each(c for c in with_errors(checks, contract) if _is_about(contract, c.path, names)),
+        checks=_one_each(c for c in _with_errors(checks, contract) if _is_about(contract, c.path, names)),
         version=contract.version,
         title=contract.title,
         specification=contract.specification,
@@ -330,10 +331,6 @@ def _one_each(checks: Iterable[Check]) -> tuple[Check, ...]:
     for check in checks:
         by_path.setdefault(check.path, check)
     return tuple(by_path.values())
-
-
-def _unknown(clause: Clause) -> Check:
-    return replace(extension(clause), line=clause.place.line)
 
 
 def _is_about(contract: DataContract, path: str, names: set[str]) -> bool:
@@ -358,7 +355,7 @@ def _model_checks(model: Model) -> Iterator[Check]:
         (f for f in model.fields if f.value("primaryKey")), key=lambda f: f.value("primaryKeyPosition") or 0
     )
     for field in model.fields:
-        for check in FieldChecks(model, field, field.name, tuple(marked)).checks():
+        for check in _FieldChecks(model, field, field.name, tuple(marked)).checks():
             yield replace(check, model=model.name)
     for clause in model.clauses:
         if (of_model := _model_check(model, clause)) is not None:
@@ -369,11 +366,11 @@ def _model_checks(model: Model) -> Iterator[Check]:
 
 def _model_check(model: Model, clause: Clause) -> Check | None:
     if clause.name == "primaryKey" and clause.value:
-        return key(model, clause.path, tuple(clause.value))
+        return _key(model, clause.path, tuple(clause.value))
     if clause.name == "additionalFields":
         columns = tuple(field.name for field in model.fields)
         text = KINDS["additional_fields"].text
         return None if clause.value else Check(clause.path, "additional_fields", text, columns=columns)
     if clause.name == "references":
-        return foreign_key(model, clause)
-    return None if clause.name in _MODEL_ANNOTATIONS else extension(clause)
+        return _foreign_key(model, clause)
+    return None if clause.name in _MODEL_ANNOTATIONS else _extension(clause)

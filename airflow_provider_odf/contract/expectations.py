@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from airflow_provider_odf.clauses import Number
 from airflow_provider_odf.contract import queries
@@ -78,8 +78,7 @@ def whole(value: Any) -> int:
 _Compiler = Callable[[Expectation], Metric]
 
 
-@dataclass(frozen=True)
-class _Form:
+class _Form(NamedTuple):
     """How an expectation is compiled, and the names of all its arguments."""
 
     compiler: _Compiler
@@ -88,14 +87,6 @@ class _Form:
 
 def _form(compiler: _Compiler, *arguments: str) -> _Form:
     return _Form(compiler, frozenset(arguments))
-
-
-def compile_rule(rule: Rule) -> Metric:
-    """Return the metric of a rule.
-
-    :raises RuleError: the rule is not valid.
-    """
-    return of_expectation(rule.specification(), rule)
 
 
 def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:

@@ -1,7 +1,7 @@
 """Check contracts without data: alone, and against the columns in a manifest.
 
 A field without a column, or with a type that its column cannot have, fails every test. A column with a wider type than
-its field may pass, value by value (`engine.contract.types`), and is not a problem here.
+its field may pass, value by value (`engine.contract.texts`), and is not a problem here.
 """
 
 from __future__ import annotations

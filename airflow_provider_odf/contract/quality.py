@@ -199,8 +199,8 @@ def _sql(rule: Rule) -> Metric:
 _COMPILERS: Mapping[str, _Compiler] = {
     "sql": _sql,
     "library": _library,
-    "soda": soda.compile_rule,
-    "great_expectations": expectations.compile_rule,
+    "soda": lambda rule: soda.of_check(rule.specification(), rule),
+    "great_expectations": lambda rule: expectations.of_expectation(rule.specification(), rule),
 }
 """Kind of a rule -> its compiler."""
 

@@ -64,14 +64,6 @@ class _Soda:
         return limits
 
 
-def compile_rule(rule: Rule) -> Metric:
-    """Return the metric of a rule.
-
-    :raises RuleError: the rule is not valid.
-    """
-    return of_check(rule.specification(), rule)
-
-
 def of_check(value: Mapping[str, Any], rule: Rule) -> Metric:
     """Return the metric of one check of Soda.
 
