@@ -80,12 +80,12 @@ def _source_of_path(model: str, path: str, data_format: str | None) -> Source:
         return Source(
             model, kind, (re.sub(r"^s3n?://", "s3a://", path),), options, install=S3 if path[:2] == "s3" else ""
         )
-    return Source(model, kind, (local_path(Path(path)),), options)
+    return Source(model, kind, (local_path(path),), options)
 
 
-def local_path(path: Path) -> str:
+def local_path(path: str) -> str:
     """Return an absolute path for Spark, which takes every path as a glob: the name of an existing file is escaped."""
-    absolute = path.expanduser().absolute()
+    absolute = Path(path).expanduser().absolute()
     return re.sub(r"([\\\[\]{}*?])", r"\\\1", str(absolute)) if os.path.exists(absolute) else str(absolute)
 
 
@@ -116,34 +116,25 @@ _DATABASES = {
         "jdbc:postgresql://{host}:{port}/{database}", 5432, "org.postgresql.Driver", "org.postgresql:postgresql:42.7.7"
     ),
     "mysql": _Database(
-        "jdbc:mysql://{host}:{port}/{database}",
-        3306,
-        "com.mysql.cj.jdbc.Driver",
-        "com.mysql:mysql-connector-j:9.3.0",
+        "jdbc:mysql://{host}:{port}/{database}", 3306, "com.mysql.cj.jdbc.Driver", "com.mysql:mysql-connector-j:9.3.0",
         "`",
     ),
     "sqlserver": _Database(
-        "jdbc:sqlserver://{host}:{port};databaseName={database}",
-        1433,
-        "com.microsoft.sqlserver.jdbc.SQLServerDriver",
+        "jdbc:sqlserver://{host}:{port};databaseName={database}", 1433, "com.microsoft.sqlserver.jdbc.SQLServerDriver",
         "com.microsoft.sqlserver:mssql-jdbc:12.10.0.jre11",
     ),
     "oracle": _Database(
-        "jdbc:oracle:thin:@//{host}:{port}/{serviceName}",
-        1521,
-        "oracle.jdbc.OracleDriver",
+        "jdbc:oracle:thin:@//{host}:{port}/{serviceName}", 1521, "oracle.jdbc.OracleDriver",
         "com.oracle.database.jdbc:ojdbc11:23.8.0.25.04",
     ),
     "redshift": _Database(
-        "jdbc:redshift://{host}:{port}/{database}",
-        5439,
-        "com.amazon.redshift.Driver",
+        "jdbc:redshift://{host}:{port}/{database}", 5439, "com.amazon.redshift.Driver",
         "com.amazon.redshift:redshift-jdbc42:2.1.0.33",
     ),
     "trino": _Database(
         "jdbc:trino://{host}:{port}/{catalog}/{schema}", 8080, "io.trino.jdbc.TrinoDriver", "io.trino:trino-jdbc:476"
     ),
-}
+}  # fmt: skip
 _ALIASES = {"postgresql": "postgres"}
 
 _ELSEWHERE = {
@@ -157,8 +148,6 @@ _ELSEWHERE = {
     "sftp": "a Hadoop file system for sftp",
 }
 """Type of a server that is not read here -> what Spark needs for it."""
-
-_AZURE = f"org.apache.hadoop:hadoop-azure:{HADOOP}"
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}")
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
@@ -200,14 +189,18 @@ def _source(
         value = {key: fill_variables(text, environment) for key, text in value.items()}
         if kind in _DATABASES:
             return _table(_DATABASES[kind], kind, server.name, value, table_name(contract, model), environment)
-        if kind in _FILES:
-            path, options, install = _FILES[kind](value, model, Path(contract.file).parent, environment)
-            return _files(model, path, data_format, value, options, install)
+        if kind == "local":
+            path = Path(_text(value, "path").replace(MODEL, model)).expanduser()
+            return _files(model, local_path(str(Path(contract.file).parent / path)), data_format, value, {}, "")
+        if kind in _STORES:
+            locate, install = _STORES[kind]
+            location, options = locate(_text(value, "location").replace(MODEL, model), value, environment)
+            return _files(model, location, data_format, value, options, install)
     except ValueError as e:
         return Source(model, problem=f"server {server.name}: {e}")
     of_type = f"of type {kind}" if kind else "without a type"
     needs = f" (Spark needs {_ELSEWHERE[kind]})" if kind in _ELSEWHERE else ""
-    known = ", ".join([*_FILES, *_DATABASES])
+    known = ", ".join(["local", *_STORES, *_DATABASES])
     return Source(
         model,
         problem=f"server {server.name}: cannot read data from a server {of_type}{needs}: "
@@ -250,43 +243,33 @@ def _files(
     return Source(model, str(kind), (path,), {**delimiter, **options}, install=install)
 
 
-def _local(
-    value: Mapping[str, Any], model: str, folder: Path, environment: Mapping[str, str]
-) -> tuple[str, dict[str, Any], str]:
-    """Return a path, which is relative to the contract's folder."""
-    path = Path(_text(value, "path").replace(MODEL, model)).expanduser()
-    return local_path(folder / path), {}, ""
-
-
-def _s3(
-    value: Mapping[str, Any], model: str, folder: Path, environment: Mapping[str, str]
-) -> tuple[str, dict[str, Any], str]:
+def _s3(location: str, value: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
     """Return a location for Hadoop, which takes credentials from the variables of AWS."""
-    location = _text(value, "location").replace(MODEL, model)
     if not re.match(r"s3[an]?://", location):
         raise ValueError(f"location {location!r} does not begin with s3://")
     # Hadoop's own numbers of attempts multiply: a store that does not answer would take more than five minutes.
     options = {"fs.s3a.attempts.maximum": "2", "fs.s3a.retry.limit": "2"}
     if endpoint := value.get("endpointUrl"):
         options |= {"fs.s3a.endpoint": str(endpoint), "fs.s3a.path.style.access": "true"}
-    return re.sub(r"^s3[an]?://", "s3a://", location), options, S3
+    return re.sub(r"^s3[an]?://", "s3a://", location), options
 
 
-def _azure(
-    value: Mapping[str, Any], model: str, folder: Path, environment: Mapping[str, str]
-) -> tuple[str, dict[str, Any], str]:
+def _azure(location: str, value: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
     """Return a location for Hadoop, with the key of the account in ``AZURE_STORAGE_KEY``, if there is one."""
-    location = _text(value, "location").replace(MODEL, model)
     if match := _AZURE_HOST.fullmatch(location):
         location = f"abfss://{match['container']}@{match['account']}.dfs.core.windows.net/{match['path']}"
     elif not re.match(r"abfss?://", location):
         raise ValueError(f"location {location!r} begins neither with az:// nor with abfss://")
     host = urlsplit(location).hostname or ""
     key = environment.get("AZURE_STORAGE_KEY")
-    return location, {f"fs.azure.account.key.{host}": key} if key else {}, _AZURE
+    return location, {f"fs.azure.account.key.{host}": key} if key else {}
 
 
-_FILES: Mapping[str, Callable[..., tuple[str, dict[str, Any], str]]] = {"local": _local, "s3": _s3, "azure": _azure}
+_STORES: Mapping[str, tuple[Callable[..., tuple[str, dict[str, Any]]], str]] = {
+    "s3": (_s3, S3),
+    "azure": (_azure, f"org.apache.hadoop:hadoop-azure:{HADOOP}"),
+}
+"""Type of a server with objects -> its locations for Hadoop, and what Spark needs to read them."""
 
 
 def _table(
