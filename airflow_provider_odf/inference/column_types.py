@@ -109,8 +109,8 @@ def json_type(values: Sequence[Any]) -> ColumnType:
     if kinds <= {int, float} and kinds:
         return ColumnType("DOUBLE")
     if kinds == {str} and not any(_FLOAT.fullmatch(v) or v.lower() in ("true", "false") for v in values):
-        found = text_type(values)
-        return found if not found.format else ColumnType("STRING", found.reason)
+        as_text = text_type(values)
+        return as_text if not as_text.format else ColumnType("STRING", as_text.reason)
     return ColumnType("STRING", "several kinds of values" if len(kinds) > 1 else "")
 
 

@@ -115,17 +115,17 @@ def related(graph: Graph, key: str) -> Graph:
 
 def depths(graph: Graph) -> Mapping[str, int]:
     """Return the length of the longest path to each node. Of a circle, one edge does not count."""
-    found: dict[str, int] = {}
+    lengths: dict[str, int] = {}
 
     def visit(key: str, above: frozenset[str]) -> int:
-        if key not in found:
+        if key not in lengths:
             inputs = [visit(i, above | {key}) for i in graph[key].inputs if i in graph and i not in above | {key}]
-            found[key] = max(inputs, default=-1) + 1
-        return found[key]
+            lengths[key] = max(inputs, default=-1) + 1
+        return lengths[key]
 
     for key in graph:
         visit(key, frozenset())
-    return found
+    return lengths
 
 
 def _reach(start: _Place, step: Callable[[_Place], Iterable[_Place]]) -> set[_Place]:
@@ -164,9 +164,9 @@ def _root(key: str, label: str, state: ChainState) -> list[GraphNode]:
         lineage = reading.lineage(own)
         read = [column for column in own if column not in reading.added]
         made = {column: _at(lineage.of(column), {INPUT: at}) for column in read if lineage.has(column)}
-        origins |= {column: (*origins.get(column, ()), *of) for column, of in made.items()}
+        origins |= {column: (*origins.get(column, ()), *more) for column, more in made.items()}
         rows += _at(lineage.rows, {INPUT: at})
-        used = dict.fromkeys(o.column for of in (*made.values(), rows) for o in of if o.key == at)
+        used = dict.fromkeys(o.column for some in (*made.values(), rows) for o in some if o.key == at)
         sources.append(GraphNode(at, name, "Source", reading.columns or tuple(used)))
     return [*sources, GraphNode(key, label, "Root", own, tuple(source.key for source in sources), origins, rows)]
 

@@ -81,7 +81,7 @@ class ColumnLineage:
         for use in uses:
             if use.source in self.spelled:
                 ways.setdefault((use.source, None if use.way in DIRECT else use.way), []).append(use)
-        return tuple(sorted(self._origin(source, way, of) for (source, way), of in ways.items()))
+        return tuple(sorted(self._origin(source, way, uses) for (source, way), uses in ways.items()))
 
     def _origin(self, source: Source, indirect: Way | None, uses: Sequence[Use]) -> Origin:
         strongest: Way = max((use.way for use in uses if use.way in DIRECT), key=DIRECT.index, default="IDENTITY")
@@ -197,4 +197,4 @@ def transform_of(sql: model.TransformSql) -> Transform:
 def _words(query: Transform) -> Iterable[str]:
     """Return what may be a column of the source in a query."""
     words = [re.findall(r"\w+|(?<=[`\"])[^`\"]+(?=[`\"])", step.query) for step in query.queries]
-    return {word.lower(): word for found in words for word in found}.values()
+    return {word.lower(): word for some in words for word in some}.values()

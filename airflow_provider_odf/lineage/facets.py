@@ -197,7 +197,7 @@ def _column_lineage(
     from openlineage.client.facet_v2 import column_lineage_dataset as facet
 
     origins = {name: lineage.of(name) for name in made}
-    fields = {name: facet.Fields(_input_fields(of, datasets)) for name, of in origins.items() if of}
+    fields = {name: facet.Fields(_input_fields(made_of, datasets)) for name, made_of in origins.items() if made_of}
     for column in subject.columns:
         facts = subject.contract.columns.get(column.name.lower())
         if facts and (stated := _stated_in_contract(facts.lineage)):
@@ -218,7 +218,7 @@ def _input_fields(origins: Iterable[Origin], datasets: Mapping[str, Sequence[Ide
         for name in datasets[origin.table]:
             way = facet.Transformation(type=kind, subtype=origin.way, masking=origin.is_masking)
             ways.setdefault((name, origin.column), []).append(way)
-    return [facet.InputField(name.namespace, name.name, column, of) for (name, column), of in ways.items()]
+    return [facet.InputField(name.namespace, name.name, column, how) for (name, column), how in ways.items()]
 
 
 def _stated_in_contract(lineage: Mapping[str, Any]) -> facet.Fields | None:
@@ -226,16 +226,16 @@ def _stated_in_contract(lineage: Mapping[str, Any]) -> facet.Fields | None:
     from openlineage.client.facet_v2 import column_lineage_dataset as facet
 
     listed = lineage.get("inputFields")
-    found = []
+    inputs = []
     for item in listed if isinstance(listed, list) else ():
         match item:
             case {"namespace": str(namespace), "name": str(name), "field": str(field)}:
                 ways = list(_transformations(item.get("transformations")))
-                found.append(facet.InputField(redact(namespace), redact(name), field, ways))
-    if not found:
+                inputs.append(facet.InputField(redact(namespace), redact(name), field, ways))
+    if not inputs:
         return None
     texts = [lineage.get(key) for key in ("transformationDescription", "transformationType")]
-    return facet.Fields(found, *(redact(text) if isinstance(text, str) else None for text in texts))
+    return facet.Fields(inputs, *(redact(text) if isinstance(text, str) else None for text in texts))
 
 
 def _transformations(listed: object) -> Iterable[facet.Transformation]:

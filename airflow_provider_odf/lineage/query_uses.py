@@ -268,9 +268,9 @@ def _window_table(node: exp.Expr, names: _Names) -> Relation:
     table = first.this if isinstance(first, exp.Column) and not first.table else first
     name = table.name if isinstance(table, exp.Identifier | exp.Table) else ""
     if name in names.tables and node.name.lower() in ("tumble", "hop", "cumulate", "session"):
-        of = names.tables[name]
-        time = union(_uses(child, replace(names, sources={name: of})) for child in others)
-        return replace(of, others=used(time, "TRANSFORMATION") | (of.others or NONE))
+        rows = names.tables[name]
+        time = union(_uses(child, replace(names, sources={name: rows})) for child in others)
+        return replace(rows, others=used(time, "TRANSFORMATION") | (rows.others or NONE))
     value = _uses(node, names)
     return Relation(rows=used(value, "FILTER"), others=used(value, "TRANSFORMATION"))
 
@@ -343,8 +343,7 @@ def _uses(node: exp.Expr, names: _Names) -> Uses:
 
 
 def _of_parts(node: exp.Expr, names: _Names) -> Uses:
-    found = (used(_uses(part.node, names), part.way, is_masking=part.is_masking) for part in parts(node))
-    return union(found)
+    return union(used(_uses(part.node, names), part.way, is_masking=part.is_masking) for part in parts(node))
 
 
 def _nested(node: exp.Expr, names: _Names) -> Relation:

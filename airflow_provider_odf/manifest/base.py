@@ -105,6 +105,12 @@ def spellings(name: str) -> list[str]:
     return list(dict.fromkeys((name, name[:1].lower() + name[1:], name.lower())))
 
 
+def kind_of(model: type[BaseModel]) -> str:
+    """Return the name of a union's member, empty for other models."""
+    default = model.model_fields["kind"].default if "kind" in model.model_fields else None
+    return default if isinstance(default, str) else ""
+
+
 def words(name: str) -> str:
     """Return a name in words: ``ReadStep`` as ``read step``."""
     return _WORD_START.sub(" ", name).lower()

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn, ParamSpec, TypeAlias, TypeVar, get_type
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from airflow_provider_odf.manifest.base import spellings
+from airflow_provider_odf.manifest.base import kind_of, spellings
 from airflow_provider_odf.manifest.fragments import ddl_list_apart
 from airflow_provider_odf.manifest.model import DatasetSnapshot
 from airflow_provider_odf.wording import nearest
@@ -157,19 +157,13 @@ def _construct(model: type[BaseModel], raw: Any) -> BaseModel:
 @lru_cache
 def _fields(model: type[BaseModel]) -> dict[str, Any]:
     hints = get_type_hints(model, include_extras=True)
-    return {name: hints[name] for name in model.model_fields if name != "kind" or not _kind(model)}
+    return {name: hints[name] for name in model.model_fields if name != "kind" or not kind_of(model)}
 
 
 def _is_meant(model: type[BaseModel], raw: Any) -> bool:
-    kind = _kind(model)
+    kind = kind_of(model)
     named = raw.get("kind") if isinstance(raw, dict) else raw
     return isinstance(raw, dict) if not kind else isinstance(named, str) and named in spellings(kind)
-
-
-def _kind(model: type[BaseModel]) -> str:
-    """Return the name of a union's member, empty for other models."""
-    default = model.model_fields["kind"].default if "kind" in model.model_fields else None
-    return default if isinstance(default, str) else ""
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

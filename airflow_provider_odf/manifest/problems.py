@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.alias_generators import to_camel
 
 from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.manifest.base import kind_of
 from airflow_provider_odf.manifest.document import Document
 from airflow_provider_odf.manifest.yaml_source import command_list
 from airflow_provider_odf.wording import nearest, suggestion
@@ -185,7 +186,7 @@ def _keys_at(model: Model, path: Path) -> list[str]:
     """Return the keys that the model at the end of a pydantic path has."""
     current = [model]
     for step in path:
-        named = [m for m in current if _kind(m) == step]
+        named = [m for m in current if kind_of(m) == step]
         current = named or [m for c in current for m in _models(_annotation(c, step))] or current
     return [f.alias or name for c in current for name, f in c.model_fields.items()]
 
@@ -209,12 +210,7 @@ def _children(model: Model) -> Iterator[tuple[str, Model]]:
     for name, field in model.model_fields.items():
         key, is_dict = field.alias or name, getattr(field.annotation, "__origin__", None) is dict
         for child in _models(field.annotation):
-            yield (f"a name in `{key}`" if is_dict else f"`{_kind(child) if key == 'metadata' else key}`"), child
-
-
-def _kind(model: Model) -> Any:
-    field = model.model_fields.get("kind")
-    return field.default if field else None
+            yield (f"a name in `{key}`" if is_dict else f"`{kind_of(child) if key == 'metadata' else key}`"), child
 
 
 def _annotation(model: Model, step: str | int) -> Any:
