@@ -35,17 +35,21 @@ def modules() -> dict[str, ast.Module]:
     return {name.removesuffix(".__init__"): ast.parse(path.read_text()) for name, path in named.items()}
 
 
-def short_texts(nodes: Iterable[ast.AST]) -> list[str]:
+def names_in_texts(nodes: Iterable[ast.AST]) -> list[str]:
+    """Return the texts that may be names of code, with points in them."""
     values = (node.value for node in nodes if isinstance(node, ast.Constant))
-    return [value for value in values if isinstance(value, str) and len(value) < 80]
+    return [value for value in values if isinstance(value, str) and re.fullmatch(r"[\w.]+", value)]
 
 
 @cache
 def texts() -> frozenset[str]:
-    """Return the words of short texts in code, of templates and of entry points, by which names are also looked up."""
-    short = short_texts(node for tree in modules().values() for node in ast.walk(tree))
+    """Return the words of such texts, of templates and of entry points, and what modules imported by name are for."""
+    nodes = [node for tree in modules().values() for node in ast.walk(tree)]
+    calls = (node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call))
+    of_modules = (call.attr for call in calls if "import_module" in ast.unparse(call.value.func))
+    named = [*names_in_texts(nodes), *of_modules]
     files = [ROOT / "pyproject.toml", *(ROOT / PACKAGE).rglob("*.html")]
-    words = re.findall(r"[\w.]+", "\n".join([*short, *(path.read_text() for path in files)]))
+    words = [*named, *re.findall(r"[\w.]+", "\n".join(path.read_text() for path in files))]
     return frozenset([*words, *(part for word in words for part in word.split("."))])
 
 
@@ -66,7 +70,7 @@ def uses() -> frozenset[str]:
         used |= {f"{name}.{attribute}" for at, attribute in of_names for local, name in pairs if local == at}
         # Modules that are imported when they are needed are named by texts, within their package.
         package = module if (ROOT / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
-        used |= {f"{package}.{text.partition('.')[0]}" for text in short_texts(nodes)}
+        used |= {f"{package}.{text.partition('.')[0]}" for text in names_in_texts(nodes)}
     pages = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
     used |= {".".join(pair) for pair in re.findall(rf"from ({PACKAGE}[\w.]*) import (\w+)", pages)}
     return frozenset(used)

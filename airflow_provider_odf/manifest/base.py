@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,8 +33,6 @@ from airflow_provider_odf import multiformats
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, parse_ref
 from airflow_provider_odf.wording import suggestion
-
-_WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Model(BaseModel):
@@ -109,11 +106,6 @@ def kind_of(model: type[BaseModel]) -> str:
     """Return the name of a union's member, empty for other models."""
     default = model.model_fields["kind"].default if "kind" in model.model_fields else None
     return default if isinstance(default, str) else ""
-
-
-def words(name: str) -> str:
-    """Return a name in words: ``ReadStep`` as ``read step``."""
-    return _WORD_START.sub(" ", name).lower()
 
 
 def _parse_with(parse: Callable[[str], object]) -> Callable[[Any], Any]:
