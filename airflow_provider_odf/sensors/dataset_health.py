@@ -77,9 +77,9 @@ class DatasetHealthSensor(BaseSensorOperator):
         :raises AirflowFailException: a dataset is unhealthy.
         """
         with airflow_errors():
-            found = self._trigger(None).unhealthy()
-        if found:
-            self._fail(context, found)
+            unhealthy = self._trigger(None).unhealthy()
+        if unhealthy:
+            self._fail(context, unhealthy)
         return False
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> None:
@@ -94,10 +94,12 @@ class DatasetHealthSensor(BaseSensorOperator):
     def _end(self) -> None:
         self.log.info("no dataset was %s while this task watched", " or ".join(self.alert_on))
 
-    def _fail(self, context: Context, found: dict[str, dict[str, str]]) -> None:
-        context["ti"].xcom_push("unhealthy", found)
-        states = "; ".join(f"{name} is {state['health']}: {state['reason']}" for name, state in sorted(found.items()))
-        raise AirflowFailException(f"{counted(len(found), 'dataset')} unhealthy: {states}")
+    def _fail(self, context: Context, unhealthy: dict[str, dict[str, str]]) -> None:
+        context["ti"].xcom_push("unhealthy", unhealthy)
+        states = "; ".join(
+            f"{name} is {state['health']}: {state['reason']}" for name, state in sorted(unhealthy.items())
+        )
+        raise AirflowFailException(f"{counted(len(unhealthy), 'dataset')} unhealthy: {states}")
 
     def _trigger(self, end: float | None) -> DatasetHealthTrigger:
         return DatasetHealthTrigger(

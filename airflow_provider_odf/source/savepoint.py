@@ -67,7 +67,7 @@ def key(step: FetchStep, prepare: Sequence[PrepStep], state: SourceState | None,
 
 def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
     """Keep the files of a sealed poll under a key, in place of the last savepoint."""
-    kept, building = work / f"{work_area.SAVEPOINT}{key}", work / f"{work_area.INPUT}{uuid.uuid4().hex[:16]}"
+    target, building = work / f"{work_area.SAVEPOINT}{key}", work / f"{work_area.INPUT}{uuid.uuid4().hex[:16]}"
     building.mkdir()
     for path in (path for file in result.files for path in file.paths):
         _link(path, building / path.name)
@@ -78,7 +78,7 @@ def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
     fsync(building / _INDEX)
     work_area.remove_savepoints(work)
     try:
-        building.rename(kept)
+        building.rename(target)
     except OSError:  # another poll has just made the same savepoint
         shutil.rmtree(building, ignore_errors=True)
 
@@ -86,12 +86,12 @@ def keep(work: Path, key: str, result: SourceFiles, dataset_id: str) -> None:
 def load(work: Path, key: str, dataset_id: str) -> Savepoint | None:
     """Return the savepoint of a dataset with a key, or None if there is none, it was changed, or it cannot be read now:
     the source still has its data."""
-    kept = work / f"{work_area.SAVEPOINT}{key}"
+    folder = work / f"{work_area.SAVEPOINT}{key}"
     try:
-        content = open_json((kept / _INDEX).read_bytes(), dataset=dataset_id, key=key)
+        content = open_json((folder / _INDEX).read_bytes(), dataset=dataset_id, key=key)
         if content is None:
             return None
-        result, hashes = _from_json(content, kept), content["hashes"]
+        result, hashes = _from_json(content, folder), content["hashes"]
         is_intact = all(is_file(path, hashes.get(path.name)) for file in result.files for path in file.paths)
     except OSError:
         return None

@@ -72,8 +72,8 @@ def discard(directory: Path) -> None:
 def remove_savepoints(work: Path) -> None:
     """Remove what earlier polls kept for retries."""
     with suppress(OSError):  # what is left is for `odf gc`: the poll itself is done
-        for kept in work.glob(f"{SAVEPOINT}*"):
-            shutil.rmtree(kept, ignore_errors=True)
+        for savepoint in work.glob(f"{SAVEPOINT}*"):
+            shutil.rmtree(savepoint, ignore_errors=True)
 
 
 def _age(path: Path) -> float:

@@ -62,9 +62,9 @@ class DatasetHealthTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         while True:
-            found = await asyncio.to_thread(self.unhealthy)
-            if found:
-                yield TriggerEvent({"status": "unhealthy", "datasets": found})  # type: ignore[no-untyped-call]
+            unhealthy = await asyncio.to_thread(self.unhealthy)
+            if unhealthy:
+                yield TriggerEvent({"status": "unhealthy", "datasets": unhealthy})  # type: ignore[no-untyped-call]
                 return
             left = float("inf") if self.end is None else self.end - time.time()
             if left <= 0:
@@ -92,13 +92,13 @@ class DatasetHealthTrigger(BaseTrigger):
                 if dataset is None:
                     store.check_new(parse_alias(name))
                 facts = read_facts(store, dataset) if dataset is not None else Facts()
-                found = next((f for f in findings(facts, Runs(), now) if f.word in self.alert_on), None)
+                finding = next((f for f in findings(facts, Runs(), now) if f.word in self.alert_on), None)
             except Exception as e:  # Any error: the other datasets follow.
                 if UNREADABLE in self.alert_on:
                     yield name, UNREADABLE, str(as_odf_error(e))
                 continue
-            if found is not None:
-                yield name, found.word, found.reason
+            if finding is not None:
+                yield name, finding.word, finding.reason
 
 
 def _names(store: Store) -> list[str]:

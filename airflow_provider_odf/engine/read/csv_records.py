@@ -225,5 +225,5 @@ def _equal(data: bytes, byte: bytes) -> pa.Array:
     return pc.equal(_array(data), pa.scalar(byte[0], pa.uint8()))
 
 
-def _indices(of: pa.Array) -> pa.Array:
-    return pc.indices_nonzero(of).cast(pa.int64())
+def _indices(mask: pa.Array) -> pa.Array:
+    return pc.indices_nonzero(mask).cast(pa.int64())
