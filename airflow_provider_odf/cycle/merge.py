@@ -10,7 +10,7 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.cycle import held_back
 from airflow_provider_odf.cycle.history import StateCaches, history, make_directory
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, UpToDate
-from airflow_provider_odf.cycle.read import Readable, check_input, readable
+from airflow_provider_odf.cycle.read import EngineInputs, check_input, engine_inputs
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE, read_step, source_of
 from airflow_provider_odf.cycle.step import Step, candidate_of
 from airflow_provider_odf.errors import ChainCorrupted, InvalidQuery, OdfError
@@ -74,7 +74,7 @@ class _Merge(Step):
         source = source_of(self.base, self.input.source_name)
         files = tuple(file for file in self.input.files if file.paths)
         read = read_step(source, self.input, self.base)
-        inputs = readable(read, files, work, self.cycle.progress, self.cycle.options)
+        inputs = engine_inputs(read, files, work, self.cycle.progress, self.cycle.options)
         success = self.submit(source, inputs, work) if files else protocol.MergeSuccess(())
         if not self.publish_source(success):
             return UpToDate("nothing to merge: the input has no columns", (apply.PENDING,))
@@ -94,7 +94,7 @@ class _Merge(Step):
             is_pushed=self.input.pushed is not None,
         )
 
-    def submit(self, source: Source, inputs: Readable, work: Path) -> protocol.MergeSuccess:
+    def submit(self, source: Source, inputs: EngineInputs, work: Path) -> protocol.MergeSuccess:
         """Return the engine's answer.
 
         :raises InvalidQuery: the data or the SQL are not valid. The message has the header before: a header that
@@ -108,7 +108,7 @@ class _Merge(Step):
                 raise
             raise InvalidQuery(f"{e}; {held_back.header_explanation(before)}") from e
 
-    def request(self, source: Source, inputs: Readable, work: Path) -> protocol.MergeRequest:
+    def request(self, source: Source, inputs: EngineInputs, work: Path) -> protocol.MergeRequest:
         """Return the request for the merge."""
         cycle, base = self.cycle, self.base
         strategy = ddl.merge_strategy(source.merge)

@@ -67,7 +67,7 @@ def _paths(new_input: Input, directory: Path) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class Readable:
+class EngineInputs:
     """Inputs as the engine can read them."""
 
     read: ReadStep
@@ -75,13 +75,13 @@ class Readable:
     notices: tuple[str, ...] = ()
 
 
-def readable(
+def engine_inputs(
     read: ReadStep,
     files: tuple[InputFile, ...],
     work: Path,
     progress: Progress,
     options: Options,
-) -> Readable:
+) -> EngineInputs:
     """Return inputs with zipped shapefiles converted to files in ``work``. Without a schema, the first shapefile
     declares the columns.
 
@@ -89,7 +89,7 @@ def readable(
     :raises InvalidInput: a column of the schema is not in a shapefile.
     """
     if read.kind != "EsriShapefile":
-        return Readable(read, files)
+        return EngineInputs(read, files)
     columns, converted, notices = read.columns, list[InputFile](), dict[str, None]()
     for index, file in enumerate(files):
         targets = [work / f"features-{index:05}-{part:05}.ndgeojson" for part, _ in enumerate(file.paths)]
@@ -99,7 +99,7 @@ def readable(
             _check_columns(columns, result.columns, file.label)
             notices |= dict.fromkeys(result.notices)
         converted.append(dataclasses.replace(file, paths=tuple(map(str, targets))))
-    return Readable(dataclasses.replace(read, columns=columns), tuple(converted), tuple(notices))
+    return EngineInputs(dataclasses.replace(read, columns=columns), tuple(converted), tuple(notices))
 
 
 def _check_columns(columns: Sequence[Column], actual: Sequence[Column], label: str) -> None:
@@ -126,7 +126,9 @@ def read(cycle: Cycle, new_input: Input) -> Input:
     work = (parent / new_input.directory if new_input.directory else parent) / f"read-{uuid.uuid4().hex[:12]}"
     make_folders(work)
     features = work / "features"
-    inputs = readable(read_step(source, new_input, state), new_input.files, features, cycle.progress, cycle.options)
+    inputs = engine_inputs(
+        read_step(source, new_input, state), new_input.files, features, cycle.progress, cycle.options
+    )
     requests = [
         protocol.RawQueryRequest(
             input_data_paths=file.paths,

@@ -6,7 +6,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_odf import protocol
@@ -65,25 +64,26 @@ def replay_transforms(
     work = store.work(dataset.alias)
     transformations = records = 0
     inputs = _Inputs(store, dataset)
-    for state, block_hash, block in _transforms(dataset):
-        progress(f"computing block {block_hash} again")
+    for before, block, after in _states(dataset):
+        if before is None or not isinstance(block.event, model.ExecuteTransform):
+            continue
+        progress(f"computing block {after.head} again")
         make_folders(work)
         with tempfile.TemporaryDirectory(prefix="replay-", dir=work) as directory:
-            _Block(store, dataset, state, block_hash, block).compare(inputs, ask, Path(directory), progress)
-        event = cast(model.ExecuteTransform, block.event)
+            _Block(store, dataset, before, after.head, block).compare(inputs, ask, directory, progress)
         transformations += 1
-        if event.new_data is not None:
-            records += event.new_data.offset_interval.end - event.new_data.offset_interval.start + 1
+        if block.event.new_data is not None:
+            records += block.event.new_data.offset_interval.end - block.event.new_data.offset_interval.start + 1
     return Replayed(transformations, records)
 
 
-def _transforms(dataset: Dataset) -> Iterator[tuple[ChainState, str, model.MetadataBlock]]:
-    """Yield each ExecuteTransform with the state before it, the oldest first."""
-    state: ChainState | None = None
+def _states(dataset: Dataset) -> Iterator[tuple[ChainState | None, model.MetadataBlock, ChainState]]:
+    """Yield each block with the states before and after it, the oldest first."""
+    before: ChainState | None = None
     for block_hash, block in reversed(list(dataset.walk())):
-        if state is not None and isinstance(block.event, model.ExecuteTransform):
-            yield state, block_hash, block
-        state = begin(block_hash, block) if state is None else append(state, block_hash, block)
+        state = begin(block_hash, block) if before is None else append(before, block_hash, block)
+        yield before, block, state
+        before = state
 
 
 class _Inputs:
@@ -99,7 +99,7 @@ class _Inputs:
         :raises DatasetNotFound: the store does not have an input.
         :raises InputRewritten: the history of an input was rewritten.
         """
-        found = []
+        states = []
         datasets = input_datasets(self._store, transform)
         for item, position, source in zip(transform.inputs, event.query_inputs, datasets, strict=True):
             head = position.new_block_hash or position.prev_block_hash
@@ -109,18 +109,13 @@ class _Inputs:
                     f"the history of the input {source.alias} was rewritten: it does not have the block {head}"
                 )
             earlier = before.query_inputs.get(item.dataset_ref, NOWHERE)
-            found.append(InputState(source, state, earlier, str(item.alias)))
-        return found
+            states.append(InputState(source, state, earlier, str(item.alias)))
+        return states
 
     def _all(self, dataset_id: str, source: Dataset) -> dict[str, ChainState]:
         """Return the states of an input by block."""
         if dataset_id not in self._states:
-            states: dict[str, ChainState] = {}
-            state: ChainState | None = None
-            for block_hash, block in reversed(list(source.walk())):
-                state = begin(block_hash, block) if state is None else append(state, block_hash, block)
-                states[block_hash] = state
-            self._states[dataset_id] = states
+            self._states[dataset_id] = {state.head: state for _, _, state in _states(source)}
         return self._states[dataset_id]
 
 
@@ -138,7 +133,7 @@ class _Block:
         self,
         inputs: _Inputs,
         ask: Callable[[protocol.Request], protocol.Success],
-        directory: Path,
+        directory: str,
         progress: Progress,
     ) -> None:
         """Compute the block again and compare it.
@@ -157,7 +152,7 @@ class _Block:
                 self.state,
                 read,
                 system_time=self.block.system_time,
-                directory=str(directory),
+                directory=directory,
                 progress=progress,
             )
             success = cast(protocol.TransformSuccess, ask(request))

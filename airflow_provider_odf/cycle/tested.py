@@ -99,13 +99,13 @@ def clauses(tests: Sequence[Tested]) -> list[Clause]:
 
     :param tests: newest first.
     """
-    found: dict[tuple[str, str, str], dict[str, CheckResult]] = {}
+    results: dict[tuple[str, str, str], dict[str, CheckResult]] = {}
     reports = [(t.block_hash, t.record.report) for t in tests if t.record.report is not None]
     for block_hash, report in reports:
         for result in report.results:
-            found.setdefault((result.path, result.kind, result.description), {})[block_hash] = result
+            results.setdefault((result.path, result.kind, result.description), {})[block_hash] = result
     first = reports[0][0] if reports else None
-    return [Clause(next(iter(by_block.values())), by_block, first in by_block) for by_block in found.values()]
+    return [Clause(next(iter(by_block.values())), by_block, first in by_block) for by_block in results.values()]
 
 
 def _published(history: PublishedHistory) -> Iterator[Tested]:
@@ -147,7 +147,7 @@ class RejectedRows:
 def rejected_rows(
     dataset: Dataset,
     rejection: Rejection,
-    most: int,
+    limit: int,
     state: ChainState | None = None,
     *,
     sensitive: Collection[str] = (),
@@ -169,9 +169,9 @@ def rejected_rows(
                 clauses.setdefault(offset, []).append(result.description)
     if rejection.record.held:
         clauses, total = {}, rejection.records
-        offsets = range(state.next_offset - total, state.next_offset)[:most]
+        offsets = range(state.next_offset - total, state.next_offset)[:limit]
     else:
-        offsets, total = sorted(clauses)[:most], len(clauses)
+        offsets, total = sorted(clauses)[:limit], len(clauses)
     rows = rows_at(dataset, offsets, state)
     reported = {name.lower() for name in report.sensitive_columns} if report is not None else set()
     return RejectedRows(

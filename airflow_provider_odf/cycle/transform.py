@@ -191,11 +191,11 @@ def transform_request(
 
 
 def _with_records(
-    store: Store, of: InputState, message: protocol.TransformRequestInput, progress: Progress
+    store: Store, source: InputState, message: protocol.TransformRequestInput, progress: Progress
 ) -> protocol.TransformRequestInput:
-    state = of.state
-    slices = history(store, of.dataset, state, progress)
-    new_from = 0 if of.before.offset is None else of.before.offset + 1
+    state = source.state
+    slices = history(store, source.dataset, state, progress)
+    new_from = 0 if source.before.offset is None else source.before.offset + 1
     new = [s for s in slices if s.offset_interval.start >= new_from]
     watermarks = (protocol.Watermark(str(state.system_time), str(state.watermark)),) if state.watermark else ()
     return dataclasses.replace(

@@ -228,12 +228,12 @@ def analysis_request(
     )
 
 
-def _without_records(of: InputState) -> protocol.TransformRequestInput:
-    state = of.state
+def _without_records(source: InputState) -> protocol.TransformRequestInput:
+    state = source.state
     return protocol.TransformRequestInput(
         dataset_id=state.dataset_id,
-        dataset_alias=str(of.dataset.alias),
-        query_alias=of.alias,
+        dataset_alias=str(source.dataset.alias),
+        query_alias=source.alias,
         vocab=state.vocab,
         data_paths=(),
         schema_file="",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain import publications
@@ -72,6 +72,18 @@ class Facts:
     behind: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
+    @classmethod
+    def of(
+        cls,
+        chain: ChainFacts | None,
+        has_data: bool,
+        candidates: Candidates,
+        behind: tuple[str, ...],
+        missing: tuple[str, ...],
+    ) -> Facts:
+        waiting = len(candidates.undecided)
+        return cls(chain, has_data, waiting, candidates.is_discarded, candidates.unpublished, behind, missing)
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -82,14 +94,6 @@ class Candidates:
     unpublished: Instant | None = None
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """Names of the inputs of a derivative that have newer data, and of those that have none."""
-
-    behind: tuple[str, ...] = field(default=())
-    missing: tuple[str, ...] = ()
-
-
 def read_facts(store: Store, dataset: Dataset) -> Facts:
     """Return the facts about a dataset of a store.
 
@@ -97,26 +101,14 @@ def read_facts(store: Store, dataset: Dataset) -> Facts:
     """
     state = replay(dataset)
     inputs = state.transform.inputs if state.transform is not None else ()
-    of_inputs = read_inputs(
+    behind, missing = read_inputs(
         store,
         [(declared.dataset_ref, declared.alias) for declared in inputs],
         lambda dataset_id: state.query_inputs[dataset_id].offset if dataset_id in state.query_inputs else None,
         _newest,
     )
     chain = read_chain(dataset, published_history(dataset, state.head))
-    return with_candidates(Facts(chain, state.last_offset is not None), read_candidates(dataset, state.head), of_inputs)
-
-
-def with_candidates(facts: Facts, candidates: Candidates, inputs: Inputs) -> Facts:
-    """Return facts about a chain with those about its candidates and inputs."""
-    return replace(
-        facts,
-        undecided=len(candidates.undecided),
-        is_discarded=candidates.is_discarded,
-        unpublished=candidates.unpublished,
-        behind=inputs.behind,
-        missing=inputs.missing,
-    )
+    return Facts.of(chain, state.last_offset is not None, read_candidates(dataset, state.head), behind, missing)
 
 
 def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
@@ -200,9 +192,9 @@ def read_inputs(
     inputs: Iterable[tuple[str, str | None]],
     position: Callable[[str], int | None],
     newest: Callable[[Dataset], tuple[str, int | None]],
-) -> Inputs:
-    """Return which inputs of a derivative have newer data or none. Those that cannot be read are left out: the next run
-    reports them.
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the inputs of a derivative that have newer data, and of those that have none. Those that
+    cannot be read are left out: the next run reports them.
 
     :param inputs: refs and aliases.
     :param position: returns the offset up to which the dataset of an id was read.
@@ -221,7 +213,7 @@ def read_inputs(
             missing.append(store.input_name(ref, alias))
         elif last != position(dataset_id):
             behind.append(store.input_name(ref, alias))
-    return Inputs(tuple(behind), tuple(missing))
+    return tuple(behind), tuple(missing)
 
 
 def _newest(dataset: Dataset) -> tuple[str, int | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -218,6 +218,24 @@ class OdfOperator(LineageMixin, BaseOperator):
         """
         raise NotImplementedError
 
+    def take_candidate(self, context: Context, make: Callable[[], Candidate | UpToDate]) -> dict[str, Any]:
+        """Return the XCom of the candidate that the decision of the run is about, else of the one that is made."""
+        from airflow_provider_odf.cycle.messages import UpToDate
+        from airflow_provider_odf.cycle.xcom import pass_candidate
+        from airflow_provider_odf.operators.decision import decided
+
+        candidate = decided(self, context) or make()
+        if isinstance(candidate, UpToDate):
+            self.skip(candidate)
+        self.show(candidate)
+        for notice in candidate.notices:
+            self.log.warning(notice)
+        offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
+        changes = f": {candidate.changes}" if candidate.changes else ""
+        records = counted(candidate.records, "record")
+        self.log.info("%s: candidate of %s%s%s", candidate.dataset, records, offsets, changes)
+        return pass_candidate(candidate)
+
     def on_kill(self) -> None:
         """Stop Spark and the programs of Pipe and Container steps."""
         from airflow_provider_odf.source.program import kill_all
@@ -239,15 +257,6 @@ class OdfOperator(LineageMixin, BaseOperator):
 
         self.shown = candidate
         self.has_report = load_record(self.odf.dataset(candidate.dataset), candidate.candidate) is not None
-
-    def log_candidate(self, candidate: Candidate) -> None:
-        """Log what a candidate has, and its notices."""
-        for notice in candidate.notices:
-            self.log.warning(notice)
-        offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
-        changes = f": {candidate.changes}" if candidate.changes else ""
-        records = counted(candidate.records, "record")
-        self.log.info("%s: candidate of %s%s%s", candidate.dataset, records, offsets, changes)
 
     def skip(self, result: UpToDate) -> NoReturn:
         """Skip the task and its downstream tasks, since there is nothing to do.

@@ -58,7 +58,7 @@ class ContractTestOperator(OdfOperator):
         from airflow_provider_odf.cycle.decisions import PUBLISH, RETEST
         from airflow_provider_odf.cycle.publish import contract_test, judge
         from airflow_provider_odf.cycle.xcom import receive_candidate
-        from airflow_provider_odf.operators.decision import action_on
+        from airflow_provider_odf.operators.decision import decision_about
 
         contract = self.cycle.contract
         if contract is None:
@@ -70,7 +70,9 @@ class ContractTestOperator(OdfOperator):
         if not candidate.records:
             self.log.info("%s: no new records to test", candidate.dataset)
             return None
-        if (action := action_on(context, candidate.dataset, candidate.candidate)) == PUBLISH:
+        decision = decision_about(context, candidate.dataset, candidate.candidate)
+        action = decision.action if decision is not None else None
+        if action == PUBLISH:
             self.log.warning("%s: publishing candidate %s whatever its contract says", candidate.dataset, candidate.ref)
             self.show(candidate)
             return None

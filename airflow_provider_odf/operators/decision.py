@@ -102,9 +102,3 @@ def decision_about(context: Context, dataset: str | None, block_hash: str | None
     """Return the decision of a run on the candidate that ends in a block, or None if it has none."""
     decision = decision_on(context, dataset)
     return decision if decision is not None and decision.block_hash == block_hash else None
-
-
-def action_on(context: Context, dataset: str | None, block_hash: str | None) -> str | None:
-    """Return what a run has to do with the candidate that ends in a block: ``publish``, ``retest``, or None."""
-    decision = decision_about(context, dataset, block_hash)
-    return decision.action if decision is not None else None

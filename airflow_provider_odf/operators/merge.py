@@ -61,15 +61,11 @@ class MergeOperator(PushMixin, OdfOperator):
         self._read: Counts | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.cycle.xcom import pass_candidate
-        from airflow_provider_odf.operators.decision import decided
+        def merged() -> Candidate | UpToDate:
+            cycle, new_input = self._new_input(context)
+            return new_input if isinstance(new_input, UpToDate) else self._merge(cycle, new_input)
 
-        candidate = decided(self, context) or self._merged(context)
-        if isinstance(candidate, UpToDate):
-            self.skip(candidate)
-        self.show(candidate)
-        self.log_candidate(candidate)
-        return pass_candidate(candidate)
+        return self.take_candidate(context, merged)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
@@ -98,10 +94,6 @@ class MergeOperator(PushMixin, OdfOperator):
         is_xcom = isinstance(self.data, dict)
         sources = sources_of(self.dataset_manifest) if is_xcom else pushed_names(self.data)
         return events.merge(sources, subject, head if self.is_skipped else None)
-
-    def _merged(self, context: Context) -> Candidate | UpToDate:
-        cycle, new_input = self._new_input(context)
-        return new_input if isinstance(new_input, UpToDate) else self._merge(cycle, new_input)
 
     def _merge(self, cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
         """Return the candidate, merged again onto the new head where another writer published since the poll."""

@@ -40,15 +40,7 @@ class TransformOperator(OdfOperator):
     operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, BlockLink(), ReportLink())
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.cycle.xcom import pass_candidate
-        from airflow_provider_odf.operators.decision import decided
-
-        candidate = decided(self, context) or self._transform()
-        if isinstance(candidate, UpToDate):
-            self.skip(candidate)
-        self.show(candidate)
-        self.log_candidate(candidate)
-        return pass_candidate(candidate)
+        return self.take_candidate(context, self._transform)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
@@ -94,13 +86,10 @@ class TransformOperator(OdfOperator):
                 self.log.info("%s", conflict)
             new = new_input(cycle)
             if not isinstance(new, UpToDate):
-                self._log_input(new)
+                for warning in new.warnings:
+                    self.log.warning(warning)
+                for source in new.inputs:
+                    self.log.info("%s: input %s up to block %s", new.dataset, source.dataset.alias, source.state.head)
             return new
 
         return settle_input(cycle, take, lambda new: make_candidate(cycle, new))
-
-    def _log_input(self, new: TransformInput) -> None:
-        for warning in new.warnings:
-            self.log.warning(warning)
-        for source in new.inputs:
-            self.log.info("%s: input %s up to block %s", new.dataset, source.dataset.alias, source.state.head)

@@ -17,7 +17,7 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import InvalidInput, StorageError
-from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs, with_candidates
+from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs
 from airflow_provider_odf.health.health import Health, Runs, health
 from airflow_provider_odf.operators.links import dataset_path
 from airflow_provider_odf.ui.airflow_api import Publication, PublishTask, publication
@@ -129,8 +129,8 @@ class Subject:
         :raises DatasetNotFound: no run has created it yet.
         """
         entry = self.entry
-        inputs = read_inputs(self.store, entry.inputs, entry.positions.get, self._newest)
-        facts = with_candidates(Facts(entry.facts, entry.last_offset is not None), self.candidates, inputs)
+        behind, missing = read_inputs(self.store, entry.inputs, entry.positions.get, self._newest)
+        facts = Facts.of(entry.facts, entry.last_offset is not None, self.candidates, behind, missing)
         return health(facts, self._runs, datetime.now(timezone.utc))
 
     @property

@@ -12,7 +12,7 @@ import shapefile as pyshp
 from airflow_provider_odf.chain.record_rows import tail_rows
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Input, InputFile, silent
-from airflow_provider_odf.cycle.read import read, readable
+from airflow_provider_odf.cycle.read import engine_inputs, read
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.protocol import Column, ReadStep
 from airflow_provider_odf.source.options import Options
@@ -47,13 +47,13 @@ def polled(*paths: Path) -> InputFile:
 
 def test_other_inputs_stay_as_they_are(tmp_path: Path) -> None:
     step, files = ReadStep("NdGeoJson"), (polled(tmp_path / "a.json"),)
-    result = readable(step, files, tmp_path, silent, Options())
+    result = engine_inputs(step, files, tmp_path, silent, Options())
     assert (result.read, result.files, result.notices) == (step, files, ())
 
 
 def test_the_first_shapefile_says_what_the_columns_are(tmp_path: Path) -> None:
     one, two = zipped(tmp_path / "1.zip", "Main"), zipped(tmp_path / "2.zip", "Burrard", extra="open")
-    result = readable(SHAPEFILE, (polled(one), polled(two, one)), tmp_path / "work", silent, Options())
+    result = engine_inputs(SHAPEFILE, (polled(one), polled(two, one)), tmp_path / "work", silent, Options())
     assert result.read == ReadStep("EsriShapefile", COLUMNS)
     assert [len(file.paths) for file in result.files] == [1, 2]
     assert Path(result.files[1].paths[0]).read_text() == (
@@ -66,19 +66,19 @@ def test_the_first_shapefile_says_what_the_columns_are(tmp_path: Path) -> None:
 def test_columns_of_a_schema(tmp_path: Path) -> None:
     file = polled(zipped(tmp_path / "1.zip", "Main"))
     declared = (Column("NAME", "STRING", False),)
-    result = readable(ReadStep("EsriShapefile", declared), (file,), tmp_path / "a", silent, Options())
+    result = engine_inputs(ReadStep("EsriShapefile", declared), (file,), tmp_path / "a", silent, Options())
     assert result.read.columns == declared
     wrong = ReadStep("EsriShapefile", (Column("name", "STRING"), Column("zip", "STRING")))
     with pytest.raises(
         InvalidInput, match=r"stations\.zip: no column zip in the shapefile, which has geometry, id, name"
     ):
-        readable(wrong, (file,), tmp_path / "b", silent, Options())
+        engine_inputs(wrong, (file,), tmp_path / "b", silent, Options())
 
 
 def test_limits_of_the_installation_apply(tmp_path: Path) -> None:
     file = polled(zipped(tmp_path / "1.zip", "Main"))
     with pytest.raises(SourceError, match="more than 100 bytes"):
-        readable(SHAPEFILE, (file,), tmp_path / "work", silent, Options(largest_file=100))
+        engine_inputs(SHAPEFILE, (file,), tmp_path / "work", silent, Options(largest_file=100))
 
 
 MANIFEST = """\
