@@ -166,15 +166,15 @@ def _aliases_in(tree: exp.Expr, tables: Mapping[str, Collection[str]], columns: 
     """Return the columns of each name that stands only for inputs and earlier queries, wherever the query gives it: not
     for a column, a subquery or a common table expression, too."""
     others = {name.lower() for name in columns} | {*_names_in(tree, of_tables=False)}
-    found = dict[str, set[str]]()
+    columns_of = dict[str, set[str]]()
     for table in tree.find_all(exp.Table):
         name, source = table.alias_or_name.lower(), table.name.lower()
         is_plain = isinstance(table.this, exp.Identifier) and not table.db and not table.alias_column_names
         if is_plain and source in tables and source not in others:
-            found.setdefault(name, set()).update(tables[source])
+            columns_of.setdefault(name, set()).update(tables[source])
         else:
             others.add(name)
-    return {name: own for name, own in found.items() if name not in others}
+    return {name: own for name, own in columns_of.items() if name not in others}
 
 
 def has_names(query: str, tables: Collection[str]) -> bool:

@@ -184,11 +184,11 @@ class PlanAnalysis:
             return None
         if _is_linear(self.root, numbers):
             return Linear()
-        below, found = _totals(self.root, self.relations) or (None, None)
-        if below is None or found is None or not _is_linear(below, numbers):
+        below, aggregate = _totals(self.root, self.relations) or (None, None)
+        if below is None or aggregate is None or not _is_linear(below, numbers):
             return None
-        sums = {name for name, function in found.functions.items() if function == "sum"}
-        return None if sums & self.inexact else Linear(found)
+        sums = {name for name, function in aggregate.functions.items() if function == "sum"}
+        return None if sums & self.inexact else Linear(aggregate)
 
     def evaluation(self) -> Evaluation:
         if self.is_row_wise:
@@ -229,14 +229,14 @@ class PlanAnalysis:
             if node.input is not None and node.input not in self._subqueries:
                 by_input.setdefault(node.input, []).append(node)
         inputs = {number: tuple(_agreed(key, leaves) for key in chosen) for number, leaves in by_input.items()}
-        found = [(leaf.input, tuple(key.leaves[leaf] for key in chosen)) for leaf in changed if leaf.input is not None]
-        return Part(columns, inputs, tuple(dict.fromkeys(found)))
+        own = [(leaf.input, tuple(key.leaves[leaf] for key in chosen)) for leaf in changed if leaf.input is not None]
+        return Part(columns, inputs, tuple(dict.fromkeys(own)))
 
 
 def _agreed(key: Key, leaves: Sequence[Node]) -> str | None:
     """Return the SQL of a key over an input that a query may read several times; None unless it is the same."""
-    found = {key.leaves.get(leaf) for leaf in leaves}
-    return found.pop() if len(found) == 1 else None
+    texts = {key.leaves.get(leaf) for leaf in leaves}
+    return texts.pop() if len(texts) == 1 else None
 
 
 def analysis(

@@ -98,14 +98,14 @@ class DataFusionQuery(Query):
             too_many=self._bound.message,
         )
 
-    def _in_order(self, of: Input, *, by_value: bool) -> DataFrame:
+    def _in_order(self, source: Input, *, by_value: bool) -> DataFrame:
         """Return the rows of a view in the order of their offsets or, before these, of their values.
 
         Sums of floating-point numbers depend on the order. The one in which Spark reads files depends on the number of
         cores, and offsets on how the input was cut into polls.
         """
-        frame, offset = self._spark.table(quoted(of.alias)), of.history.vocab.offset_column
-        order = [*map(quoted, (*(of.history.columns if by_value else ()), offset))]
+        frame, offset = self._spark.table(quoted(source.alias)), source.history.vocab.offset_column
+        order = [*map(quoted, (*(source.history.columns if by_value else ()), offset))]
         return frame.coalesce(1).sortWithinPartitions(*order) if self._is_small else frame.orderBy(*order)
 
     def rows_with_records(self) -> DataFrame:

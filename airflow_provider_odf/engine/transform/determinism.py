@@ -289,7 +289,7 @@ def _limit(node: Node, relations: dict[Node, Relation]) -> Iterator[Fault]:
 
 
 def _columns(expressions: Collection[Expression]) -> frozenset[int]:
-    return frozenset(found.id for item in expressions if (found := attribute(item)) is not None)
+    return frozenset(column.id for item in expressions if (column := attribute(item)) is not None)
 
 
 def _collations(root: Node) -> Iterator[Fault]:

@@ -183,12 +183,12 @@ def _has_only_additions(path: str, column: str) -> bool:
     return all(g.statistics is not None and g.statistics.has_min_max and g.statistics.max == APPEND for g in groups)
 
 
-def _changes_of_keys(of: Input, new: DataFrame) -> DataFrame:
+def _changes_of_keys(source: Input, new: DataFrame) -> DataFrame:
     """Return the difference of the current rows with the keys of new records, before and after them."""
-    history, vocab = of.history, of.history.vocab
+    history, vocab = source.history, source.history.vocab
     key, columns = [quoted(k) for k in history.key], [quoted(c) for c in history.columns]
     keys = new.selectExpr(*key).distinct()
-    before = of.before()
+    before = source.before()
     old = before.current(_with_keys(before.records(), keys, history.key))
     now = history.current(_with_keys(history.records(), keys, history.key))
     offset, op, time = (quoted(c) for c in vocab.columns[:3])

@@ -180,8 +180,8 @@ def _output(kind: str, fields: dict[str, Any], children: tuple[Node, ...]) -> It
 
 def _leaf(fields: dict[str, Any]) -> Iterator[Attribute]:
     for item in fields.get("output") or ():
-        if isinstance(item, list) and item and (found := attribute(item[0])) is not None:
-            yield found
+        if isinstance(item, list) and item and (column := attribute(item[0])) is not None:
+            yield column
 
 
 def used_columns(root: Node) -> dict[int, set[str]]:
@@ -216,7 +216,7 @@ def _of_items(field: str) -> Callable[[Node, set[int]], list[set[int]]]:
 
     def rule(node: Node, needed: set[int]) -> list[set[int]]:
         items = node.expressions(field)
-        shown = [item for item in items if (found := attribute(item)) is None or found.id in needed]
+        shown = [item for item in items if (column := attribute(item)) is None or column.id in needed]
         read = [*shown, *node.expressions("groupingExpressions")]
         return [{id_ for expression in read for id_ in references(expression)}]
 

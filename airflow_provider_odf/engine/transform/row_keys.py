@@ -115,8 +115,8 @@ def _project(node: Node, below: list[Relation]) -> Relation:
         if (plain := attribute(value)) is not None and class_name(value) == "AttributeReference":
             renamed.setdefault(plain.id, []).append(new)
             keys = [replace(key, columns=key.columns | {new}) if plain.id in key.columns else key for key in keys]
-        elif found := _derived(value, child.keys):
-            keys.append(Key(frozenset((new,)), found))
+        elif leaves := _derived(value, child.keys):
+            keys.append(Key(frozenset((new,)), leaves))
         if references(value) <= child.stable and references(value):
             stable.add(new)
     unique = {frozenset(renamed.get(c, [c])[0] for c in key) for key in child.unique}
@@ -135,9 +135,9 @@ def _derived(value: Expression, keys: Iterable[Key]) -> dict[Node, str]:
                 by_column.setdefault(column, {}).setdefault(leaf, sql)
     if set(by_column) != read:
         return {}
-    leaves = set.intersection(*(set(found) for found in by_column.values()))
-    found = {leaf: _key_sql(value, {column: by_column[column][leaf] for column in read}) for leaf in leaves}
-    return {leaf: sql for leaf, sql in found.items() if sql is not None}
+    leaves = set.intersection(*(set(own) for own in by_column.values()))
+    texts = {leaf: _key_sql(value, {column: by_column[column][leaf] for column in read}) for leaf in leaves}
+    return {leaf: sql for leaf, sql in texts.items() if sql is not None}
 
 
 def _aggregate(node: Node, below: list[Relation]) -> Relation:
@@ -181,7 +181,7 @@ def _join(node: Node, below: list[Relation]) -> Relation:
         return Relation(node)
     sides = [(left, right)[side] for side in _SHOWN_SIDES[kind]]
     keys = _merged((*both, *(key for side in sides for key in side.keys)))
-    ids = [{found.id for pair in equal if (found := attribute(pair[side]))} for side in (0, 1)]
+    ids = [{column.id for pair in equal if (column := attribute(pair[side]))} for side in (0, 1)]
     # Whether a row of the other side meets at most one of the left and of the right.
     is_one = [any(key <= compared for key in side.unique) for side, compared in zip(below, ids, strict=True)]
     unique = left.unique if kind in ("LeftSemi", "LeftAnti") else _unique(kind, left, right, is_one)
