@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-
-from pydantic import TypeAdapter, ValidationError
 
 from airflow_provider_odf.chain import cache_file, dataset_facts
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
@@ -19,10 +16,7 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import tested
 from airflow_provider_odf.health.facts import ChainFacts, read_chain
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.ui.chain_cache import FOLDER, History, read_history, read_positions
-
-_FILE = "catalog"
-_FORMAT = "catalog 3"
+from airflow_provider_odf.ui.chain_cache import FOLDER, History, PageCache, read_history, read_positions
 
 
 @dataclass(frozen=True)
@@ -53,12 +47,15 @@ class Entry:
         return 0 if self.last_offset is None else self.last_offset + 1
 
 
+_CATALOGS = PageCache[dict[str, Entry]]("catalog", 3, dict[str, Entry])
+
+
 class CatalogIndex:
     """Entries of the datasets of a store, by URI, in its work area."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._entries = _read(store.work_area / FOLDER / _FILE)
+        self._entries = _CATALOGS.read(store.work_area / FOLDER) or {}
         self._is_changed = False
 
     def entry(self, dataset: Dataset) -> Entry:
@@ -79,7 +76,7 @@ class CatalogIndex:
         """Write the file if an entry is new, and this process may write to the work area."""
         folder = self.store.work_area / FOLDER
         if self._is_changed and cache_file.make_folder(self.store.work_area, folder):
-            cache_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(self._entries))
+            _CATALOGS.write(folder, self._entries)
             self._is_changed = False
 
 
@@ -107,16 +104,3 @@ def entry_of(dataset: Dataset, work_area: Path, history: History | None = None) 
         inputs=tuple((declared.dataset_ref, declared.alias) for declared in inputs),
         positions={dataset_id: position.offset for dataset_id, position in state.query_inputs.items()},
     )
-
-
-@cache
-def _adapter() -> TypeAdapter[dict[str, Entry]]:
-    return TypeAdapter(dict[str, Entry])
-
-
-def _read(file: Path) -> dict[str, Entry]:
-    content = cache_file.read(file, _FORMAT)
-    try:
-        return _adapter().validate_json(content) if content is not None else {}
-    except ValidationError:
-        return {}

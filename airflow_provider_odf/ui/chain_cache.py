@@ -1,21 +1,20 @@
-"""What pages show of a dataset's chain, cached in files, so that a chain of 10,000 blocks is not read for each page,
-nor for a time or block that a page asks for.
+"""What pages keep of a dataset's chain in files, so that a chain of 10,000 blocks is not read for each page.
 
-The file lies in ``.pages`` of the work area, which only readers use: they may be other users of the machine than the
-writers of the dataset. It can be deleted at any time. It has the hash of its content, and the block that it stands for:
-blocks after it are read and checked, and a chain that no longer has this block is read from its seed.
+The files lie in ``.pages`` of the work area, which only readers use: they may be other users of the machine than the
+writers of the dataset. They can be deleted at any time. Each has the hash of its content, and the blocks that it stands
+for: blocks after them are read and checked, and a chain that no longer has these blocks is read from its seed.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timezone
-from functools import cache
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -31,8 +30,38 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock
 
 FOLDER = ".pages"
-_FILE = "history"
-_FORMAT = "history 2"
+_HASH = re.compile("f[0-9a-f]*")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+T = TypeVar("T")
+
+
+class PageCache(Generic[T]):
+    """Files of one name and format, with a value each. One that is missing or damaged has no value."""
+
+    def __init__(self, name: str, version: int, kind: Any) -> None:
+        self._name, self._format, self._kind = name, f"{name} {version}", kind
+
+    def read(self, folder: Path) -> T | None:
+        content = cache_file.read(folder / self._name, self._format)
+        try:
+            return self._adapter.validate_json(content) if content is not None else None
+        except ValidationError:
+            return None
+
+    def write(self, folder: Path, value: T) -> None:
+        """Write the file, if this process may. The folder exists."""
+        cache_file.write(folder / self._name, self._format, self._adapter.dump_json(value))
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self._kind)
+
+
+def pages_folder(dataset: Dataset, work_area: Path) -> Path:
+    """Return the folder of what pages keep about a dataset. It may not exist."""
+    name = f"{str(dataset.alias).lower().replace('/', '+')}-{sha256(dataset.uri.encode()).hexdigest()[:16]}"
+    return work_area / FOLDER / name
 
 
 @dataclass(frozen=True)
@@ -64,6 +93,9 @@ class History:
     """Hashes of the blocks with a file about headers by position, oldest first."""
 
 
+HISTORIES = PageCache[History]("history", 2, History)
+
+
 def read_history(dataset: Dataset, work_area: Path) -> History:
     """Return the history at the head, from its file and the blocks after it.
 
@@ -71,23 +103,17 @@ def read_history(dataset: Dataset, work_area: Path) -> History:
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
     folder = pages_folder(dataset, work_area)
-    cached = _read(folder / _FILE)
+    cached = HISTORIES.read(folder)
     blocks, is_continued = blocks_after(dataset, cached.state.head if cached is not None else None)
     if cached is not None and not blocks:
         return cached
-    history = _extended(dataset, cached if is_continued else None, blocks)
+    history = _extended_history(dataset, cached if is_continued else None, blocks)
     if cache_file.make_folder(work_area, folder):
-        cache_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(history))
+        HISTORIES.write(folder, history)
     return history
 
 
-def pages_folder(dataset: Dataset, work_area: Path) -> Path:
-    """Return the folder of what pages keep about a dataset. It may not exist."""
-    name = f"{str(dataset.alias).lower().replace('/', '+')}-{sha256(dataset.uri.encode()).hexdigest()[:16]}"
-    return work_area / FOLDER / name
-
-
-def _extended(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str, MetadataBlock]]) -> History:
+def _extended_history(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str, MetadataBlock]]) -> History:
     state = extend(dataset, base.state if base is not None else None, blocks)
     history = replace(base, state=state) if base is not None else History(state)
     schemas, newest = list(history.schemas), history.newest_data
@@ -101,24 +127,6 @@ def _extended(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str
             new = event.new_data.offset_interval if event.new_data is not None else None
             newest = DataBlock(block_hash, block.system_time, new.end - new.start + 1 if new is not None else 0)
     return replace(history, schemas=tuple(schemas), newest_data=newest, headers=(*history.headers, *headers))
-
-
-@cache
-def _adapter() -> TypeAdapter[History]:
-    return TypeAdapter(History)
-
-
-def _read(file: Path) -> History | None:
-    content = cache_file.read(file, _FORMAT)
-    try:
-        return _adapter().validate_json(content) if content is not None else None
-    except ValidationError:
-        return None
-
-
-_POSITIONS, _POSITIONS_FORMAT = "positions", "positions 1"
-_HASH = re.compile("f[0-9a-f]*")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True)
@@ -160,12 +168,24 @@ class Positions:
     def _block(self, start: str, argument: str) -> int:
         if not _HASH.fullmatch(start):
             raise InvalidInput(f"{argument}: {start!r} is neither a date, a time (2026-05-01T12:00:00Z) nor a block")
-        found = [n for n, block_hash in enumerate(self.hashes) if block_hash.startswith(start)]
-        if len(found) > 1:
-            raise InvalidInput(f"{argument}: {len(found)} blocks start with {start}: give more of the hash")
-        if not found:
+        matches = [n for n, block_hash in enumerate(self.hashes) if block_hash.startswith(start)]
+        if len(matches) > 1:
+            raise InvalidInput(f"{argument}: {len(matches)} blocks start with {start}: give more of the hash")
+        if not matches:
             raise DatasetNotFound(f"{argument}: the history has no block {start}")
-        return found[0]
+        return matches[0]
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """What the file has of `Positions`."""
+
+    hashes: list[str]
+    times: list[str]
+    offsets: list[int]
+
+
+_POSITIONS = PageCache[_Blocks]("positions", 1, _Blocks)
 
 
 def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
@@ -174,25 +194,16 @@ def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
     :raises ChainCorrupted: a block is missing or damaged.
     """
     folder = pages_folder(dataset, work_area)
-    stored = _read_positions(folder)
-    if not stored.hashes or stored.hashes[-1] != head:
-        stored = _read_on(dataset, head, stored)
+    blocks = _POSITIONS.read(folder) or _Blocks([], [], [])
+    if not blocks.hashes or blocks.hashes[-1] != head:
+        blocks = _read_on(dataset, head, blocks)
         if cache_file.make_folder(work_area, folder):
-            cache_file.write(folder / _POSITIONS, _POSITIONS_FORMAT, json.dumps(vars(stored)).encode())
-    return Positions(**vars(stored), published=of_blocks(dataset, stored.hashes))
+            _POSITIONS.write(folder, blocks)
+    return Positions(**vars(blocks), published=of_blocks(dataset, blocks.hashes))
 
 
-@dataclass(frozen=True)
-class _StoredPositions:
-    """What the file has of `Positions`."""
-
-    hashes: Sequence[str]
-    times: Sequence[str]
-    offsets: Sequence[int]
-
-
-def _read_on(dataset: Dataset, head: str, stored: _StoredPositions) -> _StoredPositions:
-    known = {block_hash: n for n, block_hash in enumerate(stored.hashes)}
+def _read_on(dataset: Dataset, head: str, cached: _Blocks) -> _Blocks:
+    known = {block_hash: n for n, block_hash in enumerate(cached.hashes)}
     new: list[tuple[str, MetadataBlock]] = []
     end = 0
     for block_hash, block in dataset.walk(head):
@@ -200,22 +211,17 @@ def _read_on(dataset: Dataset, head: str, stored: _StoredPositions) -> _StoredPo
             end = known[block_hash] + 1
             break
         new.append((block_hash, block))
-    return _with_blocks(stored, end, new[::-1])
+    return _extended_positions(cached, end, new[::-1])
 
 
-def _with_blocks(stored: _StoredPositions, end: int, blocks: Sequence[tuple[str, MetadataBlock]]) -> _StoredPositions:
-    hashes, times, offsets = list(stored.hashes[:end]), list(stored.times[:end]), list(stored.offsets[:end])
+def _extended_positions(cached: _Blocks, end: int, blocks: Sequence[tuple[str, MetadataBlock]]) -> _Blocks:
+    hashes, times, offsets = list(cached.hashes[:end]), list(cached.times[:end]), list(cached.offsets[:end])
     for block_hash, block in blocks:
         new = block.event.new_data if isinstance(block.event, model.AddData | model.ExecuteTransform) else None
         hashes.append(block_hash)
         times.append(str(block.system_time))
         offsets.append(new.offset_interval.end if new is not None else offsets[-1] if offsets else -1)
-    return _StoredPositions(hashes, times, offsets)
-
-
-def _read_positions(folder: Path) -> _StoredPositions:
-    content = cache_file.read(folder / _POSITIONS, _POSITIONS_FORMAT)
-    return _StoredPositions(**json.loads(content)) if content is not None else _StoredPositions((), (), ())
+    return _Blocks(hashes, times, offsets)
 
 
 def _is_time(text: str) -> bool:

@@ -12,26 +12,24 @@ import os
 import threading
 import time
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import IO
 
 from airflow.api_fastapi.core_api.security import GetUserDep
 from fastapi.responses import HTMLResponse, RedirectResponse
-from pydantic import TypeAdapter, ValidationError
 
 from airflow_provider_odf import closed_files
-from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.verify import Step, Verified, verify
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.ui.chain_cache import PageCache
 from airflow_provider_odf.ui.forms import TokenOf
 from airflow_provider_odf.ui.pages import public
 from airflow_provider_odf.ui.subject import SubjectOf
 
-_FILE, _FORMAT, _LOCK = "verification", "verification 1", "verification.lock"
+_LOCK = "verification.lock"
 _PAUSE = 0.5
 """Seconds between two writes of progress."""
 
@@ -55,11 +53,14 @@ class Verification:
         return self.ended is None and not self.is_lost
 
 
+VERIFICATIONS = PageCache[Verification]("verification", 1, Verification)
+
+
 def newest(folder: Path) -> Verification | None:
     """Return the newest verification of the dataset of a folder of `pages_folder`; None if there was none."""
-    verification = _read(folder)
+    verification = VERIFICATIONS.read(folder)
     if verification is not None and verification.is_running and _is_free(folder):
-        verification = _read(folder)  # it may have ended in between
+        verification = VERIFICATIONS.read(folder)  # it may have ended in between
         if verification is not None and verification.is_running:
             return replace(verification, is_lost=True)
     return verification
@@ -82,7 +83,7 @@ def start(dataset: Dataset, work_area: Path, folder: Path, user: str) -> bool:
     if lock is None:
         return False
     begun = Verification(dataset.resolve(HEAD), user, Instant.now())
-    _write(folder, begun)
+    VERIFICATIONS.write(folder, begun)
     threading.Thread(target=_run, args=(dataset, folder, begun, lock), daemon=True, name="odf-verify").start()
     return True
 
@@ -93,7 +94,7 @@ def _run(dataset: Dataset, folder: Path, begun: Verification, lock: IO[bytes]) -
     def tell(step: Step) -> None:
         nonlocal told
         if time.monotonic() - told >= _PAUSE:
-            _write(folder, replace(begun, step=step))
+            VERIFICATIONS.write(folder, replace(begun, step=step))
             told = time.monotonic()
 
     with lock:
@@ -101,19 +102,7 @@ def _run(dataset: Dataset, folder: Path, begun: Verification, lock: IO[bytes]) -
             done = replace(begun, verified=verify(dataset, begun.head, tell))
         except Exception as e:  # what a page says in any case
             done = replace(begun, problem=str(as_odf_error(e)))
-        _write(folder, replace(done, ended=Instant.now()))
-
-
-def _read(folder: Path) -> Verification | None:
-    content = cache_file.read(folder / _FILE, _FORMAT)
-    try:
-        return _adapter().validate_json(content) if content is not None else None
-    except ValidationError:
-        return None
-
-
-def _write(folder: Path, verification: Verification) -> None:
-    cache_file.write(folder / _FILE, _FORMAT, _adapter().dump_json(verification))
+        VERIFICATIONS.write(folder, replace(done, ended=Instant.now()))
 
 
 def _take(folder: Path) -> IO[bytes] | None:
@@ -159,8 +148,3 @@ def verify_now(subject: SubjectOf, user: GetUserDep) -> RedirectResponse:
     """Start a verification, unless one runs."""
     start(subject.dataset, subject.store.work_area, subject.pages_folder, user.get_name())
     return subject.redirect("/verification")
-
-
-@cache
-def _adapter() -> TypeAdapter[Verification]:
-    return TypeAdapter(Verification)

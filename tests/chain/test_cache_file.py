@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
+from pydantic import TypeAdapter
 
 from airflow_provider_odf.chain import cache_file, slices
 from airflow_provider_odf.chain.replay import replay
@@ -14,7 +15,7 @@ from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.reading.difference import DifferenceScan
 from airflow_provider_odf.ui import verification
-from airflow_provider_odf.ui.chain_cache import _adapter, pages_folder, read_history, read_positions
+from airflow_provider_odf.ui.chain_cache import History, pages_folder, read_history, read_positions
 
 
 def test_a_file_from_another_place_counts_as_missing(tmp_path):
@@ -34,7 +35,7 @@ def answers(numbers, store):
     difference = DifferenceScan(cached, state, offsets=offsets)
     verified = verification.newest(folder)
     return (
-        _adapter().dump_json(read_history(numbers.dataset, store.work_area)),
+        TypeAdapter(History).dump_json(read_history(numbers.dataset, store.work_area)),
         read_positions(numbers.dataset, state.head, store.work_area),
         difference.to_table().to_pylist(),
         verified and verified.head,
@@ -48,7 +49,7 @@ def verified(numbers, store):
     done = verification.Verification(
         head, "a user", Instant.now(), ended=Instant.now(), verified=verify(numbers.dataset)
     )
-    verification._write(folder, done)
+    verification.VERIFICATIONS.write(folder, done)
 
 
 @pytest.mark.parametrize("seed", [0])

@@ -81,7 +81,7 @@ def test_progress_and_one_at_a_time(open_page, numbers, folder, store):
     make_folders(folder)
     begun = verification.Verification(numbers.dataset.head(), "a user", Instant.now(), Step("block", 1200, 9000))
     lock = verification._take(folder)
-    verification._write(folder, begun)
+    verification.VERIFICATIONS.write(folder, begun)
     page = open_page(PAGE)
     assert "Checked 1,200 of 9,000 blocks." in shown(page).lines
     assert '<progress aria-label="Progress" max="9000" value="1200">' in page.text
