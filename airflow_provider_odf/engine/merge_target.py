@@ -44,7 +44,7 @@ BATCH_ROWS = 65_536
 
 NARROW = 256
 """Bytes of a row in its file up to which Spark need not limit the bytes of a batch. It measures them for every row,
-which takes longer than all else."""
+which takes a fifth of the time of a merge."""
 
 BROADCAST = 64 * 1024 * 1024
 """Maximum size in bytes of an input whose keys are broadcast to the keys of the state."""
