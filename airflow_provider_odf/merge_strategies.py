@@ -28,7 +28,7 @@ Spark, ``chain/record_rows.py`` with Arrow.
 """
 
 
-class State(Enum):
+class StateNeeded(Enum):
     """Part of the history that a strategy reads before it merges new rows."""
 
     NONE = "nothing"
@@ -53,7 +53,7 @@ class Traits:
     has_key: bool = True
     compares_columns: bool = False
     """Whether ``compareColumns`` may limit what counts as a change."""
-    state: State = State.NONE
+    state: StateNeeded = StateNeeded.NONE
     operation_column: OperationColumn = OperationColumn.NONE
     has_current_rows: bool = False
     """Whether the newest record of each key is its current row.
@@ -70,7 +70,7 @@ class Traits:
     @property
     def has_state(self) -> bool:
         """Whether new rows are compared with the history. If so, the same input adds nothing the second time."""
-        return self.state is not State.NONE
+        return self.state is not StateNeeded.NONE
 
 
 _BY_KEY = ("Snapshot", "ChangelogStream", "UpsertStream")
@@ -79,14 +79,14 @@ MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
     "Append": Traits("airflow_provider_odf.engine.strategies.append", has_key=False, is_by_event_time=True),
     "Ledger": Traits(
         "airflow_provider_odf.engine.strategies.ledger",
-        state=State.KEYS,
+        state=StateNeeded.KEYS,
         is_by_event_time=True,
         may_become=("Append", *_BY_KEY),
     ),
     "Snapshot": Traits(
         "airflow_provider_odf.engine.strategies.snapshot",
         compares_columns=True,
-        state=State.ROWS,
+        state=StateNeeded.ROWS,
         has_current_rows=True,
         retracts_missing_rows=True,
         may_become=_BY_KEY,
@@ -99,7 +99,7 @@ MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
     ),
     "UpsertStream": Traits(
         "airflow_provider_odf.engine.strategies.upsert_stream",
-        state=State.ROWS,
+        state=StateNeeded.ROWS,
         operation_column=OperationColumn.OPTIONAL,
         has_current_rows=True,
         may_become=_BY_KEY,

@@ -30,7 +30,7 @@ from airflow_provider_odf.cli.run import progress
 from airflow_provider_odf.contract.report import document, lines, state
 from airflow_provider_odf.cycle.candidates import LOST, Rejection, is_accepted, rejections
 from airflow_provider_odf.cycle.cycle import Cycle
-from airflow_provider_odf.cycle.decisions import changed_files, describe_decision, find, find_undecided, publish_anyway
+from airflow_provider_odf.cycle.decisions import changed_files, chosen, describe_decision, publish_anyway, undecided
 from airflow_provider_odf.cycle.decisions import discard as discard_
 from airflow_provider_odf.cycle.decisions import retest as retest_
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
@@ -99,7 +99,7 @@ def show(
     Values of columns that the contract classifies as sensitive, or that are made of such columns, are masked.
     """
     opened, dataset = existing_dataset(store, name)
-    rejection = find(dataset, ref)
+    rejection = chosen(dataset, ref)
     if rows:
         _print_rows_of(opened, dataset, rejection, n, how)
         return
@@ -222,7 +222,7 @@ def discard(
 
 def _undecided(store: str | None, name: str, ref: str | None) -> tuple[Store, Dataset, Rejection]:
     opened, dataset = existing_dataset(store, name)
-    return opened, dataset, find_undecided(dataset, ref)
+    return opened, dataset, undecided(dataset, ref)
 
 
 def _print_unchanged(dataset: Dataset, rejection: Rejection) -> None:

@@ -122,7 +122,7 @@ def collect(
     code = 0
     for dataset in datasets:
         try:
-            unused = garbage.find(target, dataset, older_than * _HOUR, is_idle=idle)
+            unused = garbage.unused(target, dataset, older_than * _HOUR, is_idle=idle)
             items += [item for item in unused if not delete or garbage.remove(item, dataset)]
         except Exception as e:  # any error: the other datasets follow
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)

@@ -37,7 +37,7 @@ class Decision:
     reason: str | None = None
 
 
-def find(dataset: Dataset, ref: str | None) -> Rejection:
+def chosen(dataset: Dataset, ref: str | None) -> Rejection:
     """Return the rejected candidate of a ref or block hash, by default the newest.
 
     :raises InvalidInput: there is none.
@@ -51,7 +51,7 @@ def find(dataset: Dataset, ref: str | None) -> Rejection:
     raise InvalidInput(f"dataset {dataset.alias} has no rejected candidate{f' {ref}' if ref else ''}{there}")
 
 
-def find_undecided(dataset: Dataset, ref: str | None) -> Rejection:
+def undecided(dataset: Dataset, ref: str | None) -> Rejection:
     """Return the rejected candidate of a ref or block hash, by default the newest that waits for a decision.
 
     :raises InvalidInput: there is none.
@@ -59,7 +59,7 @@ def find_undecided(dataset: Dataset, ref: str | None) -> Rejection:
     """
     every = list(candidates.rejections(dataset))
     if ref is not None or not every:
-        return find(dataset, ref)
+        return chosen(dataset, ref)
     head = dataset.head() or ""
     words = [(r, tested.status(dataset, r, head)) for r in every]
     waiting = [r for r, status in words if status in (tested.WAITING, tested.LOST)]

@@ -91,7 +91,7 @@ class _Live:
         return name in self.files or _hash(name) in self.blocks
 
 
-def find(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool = False) -> list[Garbage]:
+def unused(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool = False) -> list[Garbage]:
     """Return the garbage of a dataset that is older than so many seconds, and than `YOUNG`.
 
     :param is_idle: nothing writes to the store, so files of any age and of unfinished runs are garbage.

@@ -61,7 +61,7 @@ def settle(
         turn.release()
 
 
-def settle_input(
+def retry_after_conflict(
     cycle: Cycle, take: Callable[[CommitConflict | None], NewInput | UpToDate], step: Callable[[Any], T]
 ) -> T | UpToDate:
     """Return the result of a step for new input, of the first attempt that wins. Each attempt takes the input for the

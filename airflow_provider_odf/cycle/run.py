@@ -94,7 +94,7 @@ def _outcome(cycle: Cycle, new_input: Callable[[Cycle], NewInput | UpToDate]) ->
     cycle = replace(cycle, progress=lambda message: progress(f"{dataset}: {message}"))
 
     try:
-        result = lost_race.settle_input(cycle, lambda _: new_input(cycle), lambda new: finish(cycle, new))
+        result = lost_race.retry_after_conflict(cycle, lambda _: new_input(cycle), lambda new: finish(cycle, new))
     except CandidateRejected as e:
         return Outcome(dataset, error=e, notices=e.notices)
     except Exception as e:  # An error of one dataset must not stop the others.

@@ -51,16 +51,16 @@ def execute(
     """
     if heap is None and spark is not None:
         heap = spark.conf.get("spark.driver.memory", "")
-    most = budget.of_heap(heap or "")
+    memory_limit = budget.of_heap(heap or "")
     try:
-        return _Merge(spark, request, progress, most).run()
+        return _Merge(spark, request, progress, memory_limit).run()
     except (OdfError, NeedsSpark):
         raise
     except Exception as e:
         if request.prev_state is None or _is_refused(e, request.prev_state):
             raise
         progress(f"merging again without the cached state, which could not be used ({type(e).__name__})")
-        return _Merge(spark, replace(request, prev_state=None), progress, most).run()
+        return _Merge(spark, replace(request, prev_state=None), progress, memory_limit).run()
 
 
 def _is_refused(error: Exception, cache: StateCache) -> bool:
@@ -72,10 +72,12 @@ def _is_refused(error: Exception, cache: StateCache) -> bool:
 class _Merge:
     """One request. Each input is merged after the input before it."""
 
-    def __init__(self, spark: SparkSession | None, request: MergeRequest, progress: Progress, most: int) -> None:
+    def __init__(
+        self, spark: SparkSession | None, request: MergeRequest, progress: Progress, memory_limit: int
+    ) -> None:
         if spark is None and (request.contract is not None or not request.inputs):
             raise NeedsSpark
-        self._session, self._request, self._progress, self._most = spark, request, progress, most
+        self._session, self._request, self._progress, self._memory_limit = spark, request, progress, memory_limit
         self._stored = self._declared = schemas.decode(request.schema) if request.schema else None
         self._target: MergeTarget | None = None
         self._notices: list[str] = []
@@ -186,7 +188,7 @@ class _Merge:
 
     def _target_for(self, new: Columns) -> MergeTarget:
         if self._target is None:
-            self._target = MergeTarget(self._session, self._request, new, self._most)
+            self._target = MergeTarget(self._session, self._request, new, self._memory_limit)
         elif self._target.layout != new.layout:
             self._target.evolve(new)
         return self._target

@@ -53,9 +53,9 @@ BROADCAST = 64 * 1024 * 1024
 class MergeTarget:
     """A dataset's history, which grows with each slice."""
 
-    def __init__(self, spark: SparkSession | None, request: MergeRequest, first: Columns, most: int) -> None:
-        """``most`` is the maximum number of bytes of rows in memory."""
-        self._most = most
+    def __init__(self, spark: SparkSession | None, request: MergeRequest, first: Columns, memory_limit: int) -> None:
+        """``memory_limit`` is the maximum number of bytes of rows in memory."""
+        self._memory_limit = memory_limit
         self._session, self._request = spark, request
         self._traits = request.merge.traits
         self.history = states.history(request, first)
@@ -66,7 +66,7 @@ class MergeTarget:
         self._current_rows: int | None = None
         self._state: StoredRows | None = None
         """The state that the last input was merged with."""
-        self._room = most
+        self._room = memory_limit
         """Maximum number of bytes of the state in memory."""
 
         self._partitions = (
@@ -106,7 +106,7 @@ class MergeTarget:
 
         :raises NeedsSpark: the rows or the state do not allow it.
         """
-        table = new.read(self._most)
+        table = new.read(self._memory_limit)
         if table is not None:
             return next(self._merge_in_arrow([self._input(table, source)], [source]))
         if self._request.merge.kind != "Append" or not isinstance(new, CsvInput):
@@ -132,7 +132,7 @@ class MergeTarget:
     def _merge_in_arrow(
         self, inputs: Sequence[Input], sources: Sequence[MergeInput]
     ) -> Iterator[tuple[NewSlice | None, int]]:
-        self._room = self._most - sum(new.table.nbytes for new in inputs)
+        self._room = self._memory_limit - sum(new.table.nbytes for new in inputs)
         merged = kernel_of(self._request.merge.kind)(inputs, self, self.layout)
         for new, source, records in zip(inputs, sources, merged, strict=True):
             plan = self._plan(source)
@@ -171,7 +171,7 @@ class MergeTarget:
     def _state_rows(self) -> Iterator[pa.Table] | DataFrame | None:
         if self.history.has_only_keys and has_types(self.history):
             return read_keys(self.history)
-        if not self.history.has_only_keys and (state := open_state(self.history, self._most, self._state)):
+        if not self.history.has_only_keys and (state := open_state(self.history, self._memory_limit, self._state)):
             return state.all_rows()
         return partitioned_merge.state(self._spark, self.history, self._partitions)
 

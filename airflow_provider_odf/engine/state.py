@@ -22,7 +22,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.column_layout import Columns, Layout
 from airflow_provider_odf.engine.spark_errors import storage_failure
-from airflow_provider_odf.merge_strategies import State
+from airflow_provider_odf.merge_strategies import StateNeeded
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records.slice_file import count_changes, row_groups
@@ -60,6 +60,11 @@ class History:
     slices: tuple[HistorySlice, ...]
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """Files of the cache and of the slices after it."""
+        return (*(self.cache.files if self.cache else ()), *(s.path for s in self.slices))
+
+    @property
     def records(self) -> int:
         """Number of records after the cache."""
         return sum(s.offset_interval.count for s in self.slices)
@@ -82,7 +87,7 @@ class History:
     @property
     def has_only_keys(self) -> bool:
         """Whether the state has only the keys."""
-        return self.merge.traits.state is State.KEYS
+        return self.merge.traits.state is StateNeeded.KEYS
 
     def with_slice(self, new: HistorySlice) -> History:
         return replace(self, slices=(*self.slices, new))
@@ -116,7 +121,9 @@ def history(request: MergeRequest, first: Columns) -> History:
 # --- the cache ------------------------------------------------------------------------------------------------------
 
 
-def save(of: History, directory: str, rows: Callable[[], Iterator[pa.Table] | DataFrame | None]) -> StateCache | None:
+def save(
+    history: History, directory: str, rows: Callable[[], Iterator[pa.Table] | DataFrame | None]
+) -> StateCache | None:
     """Write the state after a history. ``rows`` computes its rows.
 
     Return None if the disk does not allow it: a missing cache is no failure.
@@ -124,7 +131,7 @@ def save(of: History, directory: str, rows: Callable[[], Iterator[pa.Table] | Da
     target = Path(directory)
     try:
         shutil.rmtree(target, ignore_errors=True)
-        if not _link(of, target):
+        if not _link(history, target):
             computed = rows()
             if computed is None:
                 return None
@@ -134,8 +141,8 @@ def save(of: History, directory: str, rows: Callable[[], Iterator[pa.Table] | Da
                 _write(computed, target)
         paths = sorted(target.glob("*.parquet"))
         about = {
-            **_about(of),
-            "lastOffset": of.last_offset,
+            **_about(history),
+            "lastOffset": history.last_offset,
             "rows": sum(pq.read_metadata(f).num_rows for f in paths),
             "files": {f.name: f.stat().st_size for f in paths},
         }
@@ -145,7 +152,7 @@ def save(of: History, directory: str, rows: Callable[[], Iterator[pa.Table] | Da
         if not isinstance(e, OSError) and storage_failure(e, "") is None:
             raise
         return None
-    return StateCache(str(target), of.last_offset)
+    return StateCache(str(target), history.last_offset)
 
 
 def _write(rows: Iterator[pa.Table], target: Path) -> None:
@@ -156,23 +163,24 @@ def _write(rows: Iterator[pa.Table], target: Path) -> None:
             writer.write_table(table)
 
 
-def _link(of: History, target: Path) -> bool:
+def _link(history: History, target: Path) -> bool:
     """Link the only slice of a dataset as its state. Return False if that is not possible.
 
     The first slice of a merge has only +A and one row for each key.
     """
-    if of.has_only_keys or of.cache is not None or len(of.slices) != 1 or of.slices[0].offset_interval.start:
+    is_first = history.cache is None and len(history.slices) == 1 and not history.slices[0].offset_interval.start
+    if history.has_only_keys or not is_first:
         return False
     target.mkdir(parents=True)
     try:
-        os.link(of.slices[0].path, target / _FILE)
+        os.link(history.slices[0].path, target / _FILE)
     except OSError:
         target.rmdir()
         return False
     return True
 
 
-def _open(cache: StateCache, of: History) -> Cache | None:
+def _open(cache: StateCache, history: History) -> Cache | None:
     """Return the cache if it is complete and has these columns, else None.
 
     The last columns may be missing, since datasets only gain columns.
@@ -185,9 +193,9 @@ def _open(cache: StateCache, of: History) -> Cache | None:
         rows = sum(pq.read_metadata(f).num_rows for f in paths)
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    expected = _about(of) | {"lastOffset": cache.last_offset, "rows": rows, "files": sizes}
+    expected = _about(history) | {"lastOffset": cache.last_offset, "rows": rows, "files": sizes}
     columns = about.get("columns")
-    if about != expected | {"columns": columns} or not _starts_with(of.types, columns):
+    if about != expected | {"columns": columns} or not _starts_with(history.types, columns):
         return None
     return Cache(tuple(map(str, paths)), rows, sum(sizes.values()), cache.last_offset)
 
@@ -196,5 +204,6 @@ def _starts_with(types: T.StructType, columns: object) -> bool:
     return any(columns == T.StructType(types.fields[:count]).simpleString() for count in range(1, len(types) + 1))
 
 
-def _about(of: History) -> dict[str, object]:
-    return {"version": 1, "kind": of.merge.kind, "keys": list(of.layout.keys), "columns": of.types.simpleString()}
+def _about(history: History) -> dict[str, object]:
+    columns = history.types.simpleString()
+    return {"version": 1, "kind": history.merge.kind, "keys": list(history.layout.keys), "columns": columns}

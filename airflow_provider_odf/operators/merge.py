@@ -97,7 +97,7 @@ class MergeOperator(PushMixin, OdfOperator):
 
     def _merge(self, cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
         """Return the candidate, merged again onto the new head where another writer published since the poll."""
-        from airflow_provider_odf.cycle.lost_race import settle_input
+        from airflow_provider_odf.cycle.lost_race import retry_after_conflict
         from airflow_provider_odf.cycle.merge import merge
         from airflow_provider_odf.cycle.poll import poll
         from airflow_provider_odf.cycle.push import again
@@ -114,7 +114,7 @@ class MergeOperator(PushMixin, OdfOperator):
 
         self._input, self._read = new_input, read_by(new_input)  # the merge removes its files
         self.runner.open()  # `merge` discards its input after an error: find a wrong connection before.
-        return settle_input(cycle, take, lambda current: merge(cycle, current))
+        return retry_after_conflict(cycle, take, lambda current: merge(cycle, current))
 
     def _new_input(self, context: Context) -> tuple[Cycle, Input | UpToDate]:
         """Return the input of another task, or of files to push, and the configuration for its merge."""

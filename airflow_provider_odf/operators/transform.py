@@ -76,7 +76,7 @@ class TransformOperator(OdfOperator):
 
     def _transform(self) -> Candidate | UpToDate:
         """Return the candidate, computed again on the new head where another writer published first."""
-        from airflow_provider_odf.cycle.lost_race import settle_input
+        from airflow_provider_odf.cycle.lost_race import retry_after_conflict
         from airflow_provider_odf.cycle.transform import make_candidate, new_input
 
         cycle = self.cycle
@@ -92,4 +92,4 @@ class TransformOperator(OdfOperator):
                     self.log.info("%s: input %s up to block %s", new.dataset, source.dataset.alias, source.state.head)
             return new
 
-        return settle_input(cycle, take, lambda new: make_candidate(cycle, new))
+        return retry_after_conflict(cycle, take, lambda new: make_candidate(cycle, new))

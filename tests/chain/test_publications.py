@@ -221,7 +221,7 @@ def test_only_records_of_blocks_that_nothing_leads_to_are_garbage(released):
     lost = released.merge(at(4))
     released.crash(lost, at(5))
     released.publish(released.merge(at(6)), at(7))
-    found = garbage.find(released.store, released.dataset, 0, is_idle=True)
+    found = garbage.unused(released.store, released.dataset, 0, is_idle=True)
     records = [item.name for item in found if item.kind == "publication"]
     assert records == [f"20240502T130000.000000000Z.3-3.{lost.candidate}.json"]
     assert all(garbage.remove(item, released.dataset) for item in found)

@@ -63,7 +63,7 @@ def test_a_repeated_discard_keeps_the_first(books, odf):
     )
     publish(books, ("+A", 3, "three"))
     assert "nothing has changed" in odf("discard", "books", OLD)[1]
-    decisions.discard(books.dataset, decisions.find(books.dataset, OLD), BOB)
+    decisions.discard(books.dataset, decisions.chosen(books.dataset, OLD), BOB)
     assert decided(odf) == [first]
 
 
@@ -98,7 +98,7 @@ def test_a_superseded_candidate_is_accepted_by_its_ref_once(books, odf):
     code, out, _ = odf("publish", "books", old.block_hash, "--reason", "again")
     assert (code, out.startswith(f"books: nothing has changed: {OLD} is already accepted by {who} at 20")) == (0, True)
     assert out.endswith("Z: needed\n")
-    assert candidates.accept(books.dataset, decisions.find(books.dataset, OLD), BOB)
+    assert candidates.accept(books.dataset, decisions.chosen(books.dataset, OLD), BOB)
     assert decided(odf) == [(OLD, "accepted", who, "needed")]
 
 

@@ -84,7 +84,7 @@ def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Sto
     write("in/2.csv", "sku,price\na,-1\nb,-2\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
-    decisions.discard(dataset, decisions.find(dataset, None))
+    decisions.discard(dataset, decisions.chosen(dataset, None))
     (rejection,) = candidates.rejections(dataset)
     outcome = run(prices, runner=NoEngine())
     assert (outcome.error, str(outcome)) == (None, f"up to date: the newest input was discarded ({rejection.ref})")
@@ -92,7 +92,7 @@ def test_a_discarded_file_does_not_come_again(write: Write, run: Run, store: Sto
     assert str(run(prices)) == "published 2 records (offsets 2..3): 1 corrected"
     assert rows(store, "sku", "price") == [("a", 1), ("b", 5)]
     with pytest.raises(InvalidInput, match="has no rejected candidate rejected-y; there are: rejected-"):
-        decisions.find(dataset, "rejected-y")
+        decisions.chosen(dataset, "rejected-y")
 
 
 def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: Run, store: Store, prices: Path) -> None:
@@ -103,12 +103,12 @@ def test_a_rejected_file_is_read_again_once_it_is_corrected(write: Write, run: R
     write("in/2.csv", "sku,price\na,-20\n")
     assert has_changed(store, prices) is True
     dataset = store.dataset("prices")
-    assert decisions.changed_files(decisions.find(dataset, None)) == ["in/2.csv"]
+    assert decisions.changed_files(decisions.chosen(dataset, None)) == ["in/2.csv"]
     assert isinstance(run(prices, "2024-01-02T12:00:00Z").error, ContractRejected)
     assert isinstance(run(prices, runner=NoEngine()).error, StillRejected)
 
     # Of discarded files only those that have changed are read again.
-    decisions.discard(dataset, decisions.find(dataset, None))
+    decisions.discard(dataset, decisions.chosen(dataset, None))
     assert (has_changed(store, prices), run(prices, runner=NoEngine()).error) == (False, None)
     write("in/3.csv", "sku,price\na,4\nb,3\n")
     assert has_changed(store, prices) is True
@@ -122,7 +122,7 @@ def test_a_discarded_file_stays_out_while_another_is_rejected(
     write("in/3.csv", "sku,price\na,-3\nb,3\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
-    decisions.discard(dataset, decisions.find(dataset, None))
+    decisions.discard(dataset, decisions.chosen(dataset, None))
     write("in/2.csv", "sku,price\na,-2\nb,2\n")
     assert isinstance(run(prices, "2024-01-02T12:00:00Z").error, ContractRejected)
     for _ in range(2):
@@ -137,7 +137,7 @@ def test_what_is_accepted_passes_although_it_was_rejected_again(
     write("in/2.csv", "sku,price\na,-3\nb,3\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
-    first = decisions.find(dataset, None)
+    first = decisions.chosen(dataset, None)
     write("prices.yaml", PRICES.replace("  metadata:", "  metadata:\n    - {kind: SetInfo, description: edited}"))
     assert isinstance(run(prices, "2024-01-02T12:00:00Z").error, ContractRejected)
     assert not decisions.publish_anyway(store, dataset, first)
@@ -151,17 +151,17 @@ def test_a_candidate_is_tested_again(write: Write, run: Run, store: Store, engin
     write("in/2.csv", "sku,price\na,-3\nb,3\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
-    rejection = decisions.find(dataset, None)
+    rejection = decisions.chosen(dataset, None)
 
     def retest() -> str:
         (one,) = load([prices]).manifests
-        return decisions.retest(cycle_of(store, one, engine), decisions.find(dataset, rejection.ref)).result
+        return decisions.retest(cycle_of(store, one, engine), decisions.chosen(dataset, rejection.ref)).result
 
     before = dataset.head()
     write("prices.datacontract.yaml", CONTRACT.replace("minimum: 0", "minimum: -2"))
     with pytest.raises(ContractRejected, match=r"price: >= -2: 1 row: -3 at offset 3"):
         retest()
-    assert (dataset.head(), decisions.find(dataset, None).ref) == (before, rejection.ref)
+    assert (dataset.head(), decisions.chosen(dataset, None).ref) == (before, rejection.ref)
     write("prices.datacontract.yaml", CONTRACT.replace("minimum: 0", "minimum: -3"))
     assert retest() == "passed"
     assert dataset.head() == rejection.block_hash

@@ -101,7 +101,7 @@ def test_an_update_counts_from_its_publication(write: Write, run: Run, store: St
     assert isinstance(run(manifest, "2024-05-02T10:00:00Z").error, ContractRejected)
     dataset = store.dataset("orders")
     released = Author("ann", "checked", time="2024-05-05T09:00:00Z")
-    assert decisions.publish_anyway(store, dataset, decisions.find(dataset, None), released)
+    assert decisions.publish_anyway(store, dataset, decisions.chosen(dataset, None), released)
     write("in/3.csv", "id,at\n3,2024-05-06T00:00:00Z\n")
     report = run(manifest, "2024-05-06T10:00:00Z").report
     assert [(r.outcome, r.reason) for r in report.results if r.kind.startswith("service")] == [

@@ -55,7 +55,7 @@ def age(root: Path, seconds: float = 2 * DAY) -> None:
 
 
 def find(store: Store, dataset: Dataset, older_than: float = DAY) -> dict[str, str]:
-    return {os.path.relpath(i.path, store.location): i.kind for i in garbage.find(store, dataset, older_than)}
+    return {os.path.relpath(i.path, store.location): i.kind for i in garbage.unused(store, dataset, older_than)}
 
 
 def test_only_what_no_ref_leads_to_is_garbage(store: Store, dataset: Dataset) -> None:
@@ -101,7 +101,7 @@ def test_only_what_no_ref_leads_to_is_garbage(store: Store, dataset: Dataset) ->
         ".work/prices/poll-2": "work folder",
     }
     before = {path for path in Path(store.location).rglob("*") if path.is_file()}
-    for item in garbage.find(store, dataset, DAY):
+    for item in garbage.unused(store, dataset, DAY):
         assert garbage.remove(item, dataset)
     gone = {str(p.relative_to(Path(store.location))) for p in before if not p.exists()}
     assert all(any(path == name or path.startswith(f"{name}/") for name in kinds) for path in gone)
@@ -166,7 +166,7 @@ def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset
 def test_a_file_that_a_writer_meets_again_is_put_back(store: Store, dataset: Dataset) -> None:
     lost = block(dataset, dataset.head(), "lost")
     age(Path(store.location))
-    (item,) = garbage.find(store, dataset, DAY)
+    (item,) = garbage.unused(store, dataset, DAY)
     assert block(dataset, dataset.head(), "lost") == lost  # a task that is run again, after a day
     assert not garbage.remove(item, dataset)
     dataset.storage.compare_and_set_ref("candidate-again", None, lost)

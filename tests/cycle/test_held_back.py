@@ -51,7 +51,7 @@ def test_an_empty_snapshot_is_held_back_until_somebody_decides(write: Write, run
     with pytest.raises(InputHeldBack):
         held_back.check(dataset, candidate)
 
-    assert decisions.publish_anyway(store, dataset, decisions.find(dataset, "rejected-x"))
+    assert decisions.publish_anyway(store, dataset, decisions.chosen(dataset, "rejected-x"))
     assert (dataset.head(), rows(store, "sku"), dataset.storage.refs()) == (rejection.block_hash, [], ["head"])
     assert str(run(prices, runner=NoEngine())) == "up to date"
 

@@ -49,7 +49,7 @@ def test_a_header_by_position_stays_what_it_was(write: Write, run: Run, store: S
     )
     bad.unlink()
     assert held_back.newest_header(dataset, "head", "default") == settled
-    assert decisions.publish_anyway(store, dataset, decisions.find(dataset, None))
+    assert decisions.publish_anyway(store, dataset, decisions.chosen(dataset, None))
     assert rows(store, "sku", "price") == [("red", 70)]
     write("in/5.csv", "colour,weight\nred,71\n")
     assert run(prices).error is None
@@ -89,7 +89,7 @@ def test_a_header_by_position_after_headers_by_name_is_held_back(write: Write, r
     assert rows(store, "id", "zone", "price") == [(1, "a", 10)]
     assert held_back.newest_header(dataset, "head", "default") is None
     # What was published counts, and headers by name between do not.
-    assert decisions.publish_anyway(store, dataset, decisions.find(dataset, None))
+    assert decisions.publish_anyway(store, dataset, decisions.chosen(dataset, None))
     write("in/3.csv", "price,zone,id\n71,red,1\n")
     write("in/4.csv", "id,colour,weight\n1,red,72\n")
     assert run(prices).error is None

@@ -22,11 +22,11 @@ def test_rejected_rows_are_shown_with_their_clauses(write: Write, run: Run, stor
     write("in/1.csv", "sku,price\na,-1\nb,-2\nc,3\nd,-4\n")
     assert isinstance(run(prices).error, ContractRejected)
     dataset = store.dataset("prices")
-    found = rejected_rows(dataset, decisions.find(dataset, None), 2)
+    found = rejected_rows(dataset, decisions.chosen(dataset, None), 2)
     assert found.total == 3
     assert [(row["offset"], row["sku"], row["price"], row["failed clauses"]) for row in found] == [
         (0, "***", -1, "price: >= 0"),
         (1, "***", -2, "price: >= 0"),
     ]
-    last = list(rejected_rows(dataset, decisions.find(dataset, None), 9))[-1]
+    last = list(rejected_rows(dataset, decisions.chosen(dataset, None), 9))[-1]
     assert (last["offset"], last["failed clauses"]) == (3, "sku matches ^[a-c]$; price: >= 0")

@@ -212,10 +212,10 @@ def test_the_earlier_history_stays_for_the_grace_period_of_gc(store: Store, orde
     slices = {s.physical_hash for s in replay(report).slices}
     age(Path(store.location))
     done = reset(store, report)
-    assert garbage.find(store, report, DAY) == []
+    assert garbage.unused(store, report, DAY) == []
     assert replay(report, done.replaced_ref).slices == done.before.slices
     age(Path(store.location))
-    items = garbage.find(store, report, DAY)
+    items = garbage.unused(store, report, DAY)
     assert {(item.kind, item.name) for item in items} == {
         ("earlier history", done.replaced_ref),
         *(("block", name) for name in earlier),
@@ -232,7 +232,7 @@ def test_a_late_rejection_of_the_earlier_history_is_garbage(store: Store, orders
     reset(store, report)
     reject(report, made)
     age(Path(store.location))
-    names = {item.name for item in garbage.find(store, report, DAY)}
+    names = {item.name for item in garbage.unused(store, report, DAY)}
     assert {"rejected-made", made.candidate} <= names
 
 

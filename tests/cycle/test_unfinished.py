@@ -143,7 +143,7 @@ def test_a_candidate_that_is_published_while_refs_are_read(
         return refs(storage)
 
     monkeypatch.setattr(LocalStorage, "refs", published_first)
-    assert [item.name for item in garbage.find(store, numbers.dataset, 24 * HOUR)] == []
+    assert [item.name for item in garbage.unused(store, numbers.dataset, 24 * HOUR)] == []
 
 
 def test_a_writer_loses_nothing_to_a_loop_of_collections(
@@ -176,7 +176,7 @@ def test_a_writer_loses_nothing_to_a_loop_of_collections(
     outcomes = {"refused": 0, "collected": 0}
     while writer.is_alive():
         try:
-            for item in garbage.find(store, numbers.dataset, 0):
+            for item in garbage.unused(store, numbers.dataset, 0):
                 garbage.remove(item, numbers.dataset)
             outcomes["collected"] += 1
         except InvalidInput:

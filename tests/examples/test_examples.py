@@ -258,7 +258,7 @@ def test_an_empty_input_fails_the_merge_and_the_next_poll_until_somebody_decides
     assert run(dags, "bike-stations") == {"poll": "success", "merge": "failed"} | after
     assert run(dags, "bike-stations") == {"poll": "failed", "merge": "upstream_failed"} | after
     dataset = store.dataset("bike-stations")
-    assert decisions.publish_anyway(store, dataset, decisions.find(dataset, None))
+    assert decisions.publish_anyway(store, dataset, decisions.chosen(dataset, None))
     assert run(dags, "bike-stations") == dict.fromkeys(TESTED, "skipped")
     assert list(state_rows(dataset)) == []
 

@@ -63,7 +63,7 @@ def reject(growing, **facts):
     failed = CheckResult("/a", "maximum", "fail", "id: <= 1", failed_rows=1, rows=2, offsets=(1,))
     report = ContractReport("urn:numbers", "d", "numbers", (failed,), tested_rows=2)
     candidates.save_record(dataset, candidate, Record(base, 1, report=report, **facts))
-    return decisions.find(dataset, REF)
+    return decisions.chosen(dataset, REF)
 
 
 def run(**decision):

@@ -50,7 +50,7 @@ def reject(growing, *rows, ref="7", **facts):
     tested = None if facts.get("held") else report(failed(next_offset + len(rows) - 1))
     save_record(dataset, candidate, Record(base, len(rows), report=tested, **facts))
     growing.draft = type(before)(dataset, _state(dataset))
-    return decisions.find(dataset, name)
+    return decisions.chosen(dataset, name)
 
 
 def _state(dataset):

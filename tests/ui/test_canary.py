@@ -159,7 +159,7 @@ def test_no_output_shows_a_sensitive_value(store, folder, runner, open_page, cap
     (folder / "sums.datacontract.yaml").write_text(LOWERED)
     rejected = story.run("sums", 2)
     assert "sums" in str(rejected)
-    of_sums = decisions.find(store.dataset("acme/sums"), None)
+    of_sums = decisions.chosen(store.dataset("acme/sums"), None)
     rows = [*rejected_rows(store.dataset("acme/sums"), of_sums, 9)]
     assert {row["State" if "State" in row else "state"] for row in rows} == {"paid"}
     assert {(row["contact"], row["digest"], row["pay"]) for row in rows} == {("***", "***", "***")}
@@ -181,7 +181,7 @@ def test_no_output_shows_a_sensitive_value(store, folder, runner, open_page, cap
     contract.write_text(CONTRACT.replace("@example", "^b").replace("minimum: 0}", "maximum: 9}"))
     story.deliver(3, f"1,{EMAIL},{PAY},R", "2,b@example.org,6,Bonn")
     assert "rejected" in str(story.run("numbers", 4)).lower()
-    of_numbers = decisions.find(store.dataset("acme/numbers"), None)
+    of_numbers = decisions.chosen(store.dataset("acme/numbers"), None)
     rows = [*rejected_rows(store.dataset("acme/numbers"), of_numbers, 9)]
     assert {(row["email"], row["pay"]) for row in rows} == {("***", "***")}
     story.said["rejected rows"] = json.dumps(rows, default=str)

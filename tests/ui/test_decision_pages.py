@@ -133,7 +133,7 @@ def test_discarding_changes_its_record_and_is_logged(open_page, open_api, decide
     path = "/eventLogs?dag_id=acme.numbers&event=discard_rejected_candidate&order_by=-event_log_id"
     before = open_api(path, role="admin").json()["total_entries"]
     assert decide(rejection, "discard").status_code == 303
-    assert decisions.find(numbers.dataset, rejection.ref).record.is_discarded
+    assert decisions.chosen(numbers.dataset, rejection.ref).record.is_discarded
     assert runs(open_api) == {}
     log = open_api(path, role="admin").json()
     entry = log["event_logs"][0]
@@ -164,7 +164,7 @@ def test_users_without_the_right_do_nothing(open_page, open_api, decide, send_fo
         assert problem.lines[0] == "Nothing was decided"
         assert problem.lines[2].startswith("The form is too old, or was not made for you")
     assert runs(open_api) == {}
-    assert decisions.find(numbers.dataset, rejection.ref) == rejection
+    assert decisions.chosen(numbers.dataset, rejection.ref) == rejection
 
 
 def test_a_candidate_on_an_old_head(open_page, open_api, decide, numbers, rejection):

@@ -61,17 +61,17 @@ class CsvInput:
     def headers(self) -> tuple[PositionalHeader, ...]:
         return self.file.headers
 
-    def read(self, most: int) -> pa.Table | None:
-        """Return the rows. Return None if they take more than ``most`` bytes, or if only the strict reader can judge
-        a value."""
-        if sum(chunk.end - chunk.start for chunk in self.file.chunks) > most * _TEXT:
+    def read(self, memory_limit: int) -> pa.Table | None:
+        """Return the rows. Return None if they take more than ``memory_limit`` bytes, or if only the strict reader can
+        judge a value."""
+        if sum(chunk.end - chunk.start for chunk in self.file.chunks) > memory_limit * _TEXT:
             return None
         parts, size = list[pa.Table](), 0
         try:
             for part in self.parts():
                 parts.append(part)
                 size += part.nbytes
-                if size > most:
+                if size > memory_limit:
                     return None
         except NeedsSpark:
             return None

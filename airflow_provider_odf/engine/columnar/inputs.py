@@ -27,8 +27,8 @@ class ColumnInput(Protocol):
     @property
     def headers(self) -> tuple[PositionalHeader, ...]: ...
 
-    def read(self, most: int) -> pa.Table | None:
-        """Return the rows, None if they take more than ``most`` bytes, or if only Spark can read or refuse them."""
+    def read(self, memory_limit: int) -> pa.Table | None:
+        """Return the rows, None if they take more than ``memory_limit`` bytes or only Spark can read or refuse them."""
 
 
 def open_input(request: MergeRequest, source: MergeInput, stored: pa.Schema | None) -> ColumnInput | None:

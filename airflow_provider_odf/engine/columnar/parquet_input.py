@@ -60,12 +60,12 @@ class ParquetInput:
     notices: tuple[str, ...] = ()
     headers: tuple[PositionalHeader, ...] = ()
 
-    def read(self, most: int) -> pa.Table | None:
-        """Return the rows. Return None if they take more than ``most`` bytes, or if only Spark can read them."""
+    def read(self, memory_limit: int) -> pa.Table | None:
+        """Return the rows, None if they take more than ``memory_limit`` bytes or only Spark can read them."""
         kinds = schemas.readable(self.layout.schema)
         columns = {name: (origin, kinds.field(name).type) for name, origin in self.origins.items()}
         try:
-            return read_rows(self.path, columns, most)
+            return read_rows(self.path, columns, memory_limit)
         except (OSError, pa.ArrowException):
             return None
 
@@ -127,11 +127,12 @@ def _spark_types(footer: pq.FileMetaData) -> Iterator[T.DataType | None]:
             yield _TYPES.get(field.type)
 
 
-def read_rows(path: str, columns: Mapping[str, tuple[str, pa.DataType]], most: int) -> pa.Table | None:
+def read_rows(path: str, columns: Mapping[str, tuple[str, pa.DataType]], memory_limit: int) -> pa.Table | None:
     """Return the rows of a file, each column in one piece. ``columns`` has name and type in the file's stead: the name
     in the result with the name in the file and the type of the result.
 
-    Return None if the rows take more than ``most`` bytes, or if Spark may read a value differently or refuse it.
+    Return None if the rows take more than ``memory_limit`` bytes, or if Spark may read a value differently or refuse
+    it.
     """
     with files.open_file(path) as file:
         footer = pq.read_metadata(file)
@@ -139,9 +140,9 @@ def read_rows(path: str, columns: Mapping[str, tuple[str, pa.DataType]], most: i
     int96 = {c.path for c in map(footer.schema.column, range(footer.num_columns)) if c.physical_type == "INT96"}
     if any(name in int96 or not _is_same(schema.field(name).type, kind) for name, kind in columns.values()):
         return None
-    if sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups)) > most * _ENCODED:
+    if sum(footer.row_group(i).total_byte_size for i in range(footer.num_row_groups)) > memory_limit * _ENCODED:
         return None
-    groups = _row_groups(path, footer, [name for name, _ in columns.values()], most)
+    groups = _row_groups(path, footer, [name for name, _ in columns.values()], memory_limit)
     if groups is None:
         return None
     whole = dict[str, pa.Array]()
@@ -153,7 +154,9 @@ def read_rows(path: str, columns: Mapping[str, tuple[str, pa.DataType]], most: i
     return pa.table(whole)
 
 
-def _row_groups(path: str, footer: pq.FileMetaData, names: list[str], most: int) -> list[dict[str, pa.Array]] | None:
+def _row_groups(
+    path: str, footer: pq.FileMetaData, names: list[str], memory_limit: int
+) -> list[dict[str, pa.Array]] | None:
     def read_group(number: int) -> dict[str, pa.Array]:
         with files.open_file(path) as file:
             group = pq.ParquetFile(file, metadata=footer).read_row_group(number, names, use_threads=False)
@@ -163,7 +166,7 @@ def _row_groups(path: str, footer: pq.FileMetaData, names: list[str], most: int)
     for group in map_ahead(read_group, range(footer.num_row_groups)):
         for name, array in group.items():
             sizes[name] += array.nbytes
-        if sum(sizes.values()) > most or max(sizes.values(), default=0) > _LARGEST_COLUMN:
+        if sum(sizes.values()) > memory_limit or max(sizes.values(), default=0) > _LARGEST_COLUMN:
             return None
         groups.append(group)
     return groups

@@ -111,21 +111,23 @@ def rows_in_memory(records: pa.Table, layout: Layout, position: str) -> RowsInMe
     return RowsInMemory(layout, rows.take(keys.order(rows, layout.keys)))
 
 
-def open_state(of: History, most: int, before: StoredRows | None = None) -> StoredRows | None:
+def open_state(history: History, memory_limit: int, before: StoredRows | None = None) -> StoredRows | None:
     """Return the state after a history. ``before`` is a state of the same history, with less slices.
 
-    Return None if the records in memory take more than ``most`` bytes, or if other tools stored values that only Spark
-    converts.
+    Return None if the records in memory take more than ``memory_limit`` bytes, or if other tools stored values that
+    only Spark converts.
     """
-    layout, slices = of.layout, of.slices
+    layout, slices = history.layout, history.slices
     if before is not None and before.layout == layout:
         new = [s.path for s in slices if s.offset_interval.start > before.last_offset]
-        later = _newest(new, of, most, before.later) if all(_has_types(path, layout) for path in new) else None
-        return _with_later(before, later, of.last_offset)
-    if not has_types(of):
+        later = (
+            _newest(new, history, memory_limit, before.later) if all(_has_types(path, layout) for path in new) else None
+        )
+        return _with_later(before, later, history.last_offset)
+    if not has_types(history):
         return None
-    base_files = of.cache.files if of.cache is not None else ()
-    if of.cache is None and _has_only_additions(slices[0].path, of):
+    base_files = history.cache.files if history.cache is not None else ()
+    if history.cache is None and _has_only_additions(slices[0].path, history):
         base_files, slices = (slices[0].path,), slices[1:]
     none = _empty(layout)
     base = pa.concat_tables([none.select(layout.keys), *(_read(f, layout, layout.keys) for f in base_files)])
@@ -134,10 +136,10 @@ def open_state(of: History, most: int, before: StoredRows | None = None) -> Stor
         # Other tools may have written the rows in another order: then they are in memory, as later records are.
         later = with_operation(pa.concat_tables([_read(f, layout) for f in base_files]), APPEND)
         base, groups = base.slice(0, 0), ()
-        if later.nbytes > most:
+        if later.nbytes > memory_limit:
             return None
     state = StoredRows(layout, base, groups, later, later.select(layout.keys), pa.array([], pa.uint64()), -1)
-    return _with_later(state, _newest([s.path for s in slices], of, most, later), of.last_offset)
+    return _with_later(state, _newest([s.path for s in slices], history, memory_limit, later), history.last_offset)
 
 
 def _with_later(state: StoredRows, later: pa.Table | None, last_offset: int) -> StoredRows | None:
@@ -149,22 +151,22 @@ def _with_later(state: StoredRows, later: pa.Table | None, last_offset: int) -> 
     return replace(state, later=later, later_keys=ordered, places=places, last_offset=last_offset)
 
 
-def unknown_keys(of: History, new: pa.Table) -> pa.Array | None:
+def unknown_keys(history: History, new: pa.Table) -> pa.Array | None:
     """Return the places of the keys that no record of a history has, None if only Spark converts its keys."""
-    if not has_types(of):
+    if not has_types(history):
         return None
-    names = list(of.layout.keys)
+    names = list(history.layout.keys)
     rows = new.append_column(_ROW, pa.array(range(new.num_rows), pa.int64()))
-    for old in row_groups(read_keys(of)):
+    for old in row_groups(read_keys(history)):
         if rows.num_rows:
             rows = rows.filter(pc.invert(keys.are_in(rows, old, names)))
     return rows[_ROW].combine_chunks()
 
 
-def read_keys(of: History) -> Iterator[pa.Table]:
+def read_keys(history: History) -> Iterator[pa.Table]:
     """Yield the keys of all records of a history, a table for each file."""
-    for path in (*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)):
-        yield _read(path, of.layout, of.layout.keys)
+    for path in history.paths:
+        yield _read(path, history.layout, history.layout.keys)
 
 
 def _groups(paths: Sequence[str]) -> Iterator[Group]:
@@ -184,21 +186,21 @@ def with_operation(rows: pa.Table, code: int) -> pa.Table:
     return rows.append_column(OP, pa.repeat(pa.scalar(code, pa.int32()), rows.num_rows))
 
 
-def _has_only_additions(path: str, of: History) -> bool:
-    operations = files.read_parquet(path, [of.vocab.operation_type_column]).column(0)
+def _has_only_additions(path: str, history: History) -> bool:
+    operations = files.read_parquet(path, [history.vocab.operation_type_column]).column(0)
     return bool(pc.all(pc.equal(operations, APPEND), min_count=0).as_py())
 
 
-def _newest(paths: Sequence[str], of: History, most: int, before: pa.Table) -> pa.Table | None:
+def _newest(paths: Sequence[str], history: History, memory_limit: int, before: pa.Table) -> pa.Table | None:
     """Return the newest record of each key in slices, in any order, with OP. Keys are read before rows.
 
     ``before`` has the newest records before the slices.
     """
-    layout = of.layout
+    layout = history.layout
     if not paths:
         return before
     records = [_with_place(before.select([*layout.keys, OP]).append_column(_OFFSET, _repeat(-1, before.num_rows)), -1)]
-    records += [_with_place(_keys_of(path, of), number) for number, path in enumerate(paths)]
+    records += [_with_place(_keys_of(path, history), number) for number, path in enumerate(paths)]
     newest = _first_of_each_key(pa.concat_tables(records), layout.keys, (_OFFSET, "descending"))
     newest = newest.select([_SOURCE, _ROW, OP])
     parts, size = list[pa.Table](), 0
@@ -209,7 +211,7 @@ def _newest(paths: Sequence[str], of: History, most: int, before: pa.Table) -> p
         rows = before.drop_columns([OP]) if number < 0 else _read(paths[number], layout)
         parts.append(rows.take(own[_ROW]).append_column(OP, own[OP]))
         size += parts[-1].nbytes
-        if size > most:
+        if size > memory_limit:
             return None
     return _whole(parts)
 
@@ -243,10 +245,10 @@ def _repeat(number: int, count: int) -> pa.Array:
     return pa.repeat(pa.scalar(number, pa.int64()), count)
 
 
-def _keys_of(path: str, of: History) -> pa.Table:
+def _keys_of(path: str, history: History) -> pa.Table:
     """Return keys, operations and offsets of a slice."""
-    table = _read(path, of.layout, of.layout.keys)
-    system = files.read_parquet(path, [of.vocab.offset_column, of.vocab.operation_type_column])
+    table = _read(path, history.layout, history.layout.keys)
+    system = files.read_parquet(path, [history.vocab.offset_column, history.vocab.operation_type_column])
     table = table.append_column(OP, system.column(1).cast(pa.int32()))
     return table.append_column(_OFFSET, system.column(0).cast(pa.int64()))
 
@@ -275,9 +277,9 @@ def _read(path: str, layout: Layout, names: Sequence[str] | None = None, row_gro
     return pa.table(columns, schema=pa.schema(wanted)).combine_chunks()
 
 
-def has_types(of: History) -> bool:
+def has_types(history: History) -> bool:
     """Whether the columns of all files have the dataset's types, or none at all. Others, only Spark converts."""
-    return all(_has_types(f, of.layout) for f in (*(of.cache.files if of.cache else ()), *(s.path for s in of.slices)))
+    return all(_has_types(path, history.layout) for path in history.paths)
 
 
 def _has_types(path: str, layout: Layout) -> bool:
