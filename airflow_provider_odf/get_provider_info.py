@@ -30,7 +30,7 @@ def get_provider_info() -> dict[str, Any]:
         "triggers": [_modules("triggers", "polling_source", "dataset_health")],
         "hooks": [_modules("hooks", "odf", "runners", "datahub")],
         "connection-types": [_CONNECTION, _DATAHUB_CONNECTION],
-        "extra-links": [f"{_PACKAGE}.ui.links.{name}" for name in ("DatasetLink", "BlockLink", "ReportLink")],
+        "extra-links": [f"{_PACKAGE}.operators.links.{name}" for name in ("DatasetLink", "BlockLink", "ReportLink")],
         "plugins": [{"name": "odf", "plugin-class": f"{_PACKAGE}.ui.plugin.OdfPlugin"}],
         "config": {"odf": {"description": "Open Data Fabric datasets.", "options": _OPTIONS}},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +24,6 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.lineage import LineageMixin, operator_lineage
 from airflow_provider_odf.operators.links import DatasetLink
 from airflow_provider_odf.redaction import redact
-from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
@@ -217,24 +216,6 @@ class OdfOperator(LineageMixin, BaseOperator):
         :raises OdfError: it failed.
         """
         raise NotImplementedError
-
-    def take_candidate(self, context: Context, make: Callable[[], Candidate | UpToDate]) -> dict[str, Any]:
-        """Return the XCom of the candidate that the decision of the run is about, else of the one that is made."""
-        from airflow_provider_odf.cycle.messages import UpToDate
-        from airflow_provider_odf.cycle.xcom import pass_candidate
-        from airflow_provider_odf.operators.decision import decided
-
-        candidate = decided(self, context) or make()
-        if isinstance(candidate, UpToDate):
-            self.skip(candidate)
-        self.show(candidate)
-        for notice in candidate.notices:
-            self.log.warning(notice)
-        offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
-        changes = f": {candidate.changes}" if candidate.changes else ""
-        records = counted(candidate.records, "record")
-        self.log.info("%s: candidate of %s%s%s", candidate.dataset, records, offsets, changes)
-        return pass_candidate(candidate)
 
     def on_kill(self) -> None:
         """Stop Spark and the programs of Pipe and Container steps."""

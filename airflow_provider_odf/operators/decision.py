@@ -7,6 +7,7 @@ and an asset event like any other publication. Whoever may trigger the DAG may d
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.author import Author, checked_reason
@@ -14,6 +15,7 @@ from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.cycle.decisions import ACTIONS, Decision, carry_out
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -96,6 +98,26 @@ def decided(task: OdfOperator, context: Context) -> Candidate | None:
         return None
     task.log.info("%s: decision: %s candidate %s", task.dataset_name, decision.action, decision.block_hash)
     return result
+
+
+def take_candidate(task: OdfOperator, context: Context, make: Callable[[], Candidate | UpToDate]) -> dict[str, Any]:
+    """Return the XCom of the candidate that the decision of a run is about, else of the one that is made.
+
+    :raises AirflowSkipException: there is nothing to do.
+    """
+    from airflow_provider_odf.cycle.xcom import pass_candidate
+
+    candidate = decided(task, context) or make()
+    if isinstance(candidate, UpToDate):
+        task.skip(candidate)
+    task.show(candidate)
+    for notice in candidate.notices:
+        task.log.warning(notice)
+    offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
+    changes = f": {candidate.changes}" if candidate.changes else ""
+    records = counted(candidate.records, "record")
+    task.log.info("%s: candidate of %s%s%s", candidate.dataset, records, offsets, changes)
+    return pass_candidate(candidate)
 
 
 def decision_about(context: Context, dataset: str | None, block_hash: str | None) -> Decision | None:

@@ -61,11 +61,13 @@ class MergeOperator(PushMixin, OdfOperator):
         self._read: Counts | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
+        from airflow_provider_odf.operators.decision import take_candidate
+
         def merged() -> Candidate | UpToDate:
             cycle, new_input = self._new_input(context)
             return new_input if isinstance(new_input, UpToDate) else self._merge(cycle, new_input)
 
-        return self.take_candidate(context, merged)
+        return take_candidate(self, context, merged)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events

@@ -40,7 +40,9 @@ class TransformOperator(OdfOperator):
     operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, BlockLink(), ReportLink())
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        return self.take_candidate(context, self._transform)
+        from airflow_provider_odf.operators.decision import take_candidate
+
+        return take_candidate(self, context, self._transform)
 
     def task_lineage(self) -> TaskLineage | None:
         from airflow_provider_odf.lineage import events
