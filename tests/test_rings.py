@@ -108,3 +108,14 @@ def test_a_ring_imports_without_the_others(parts: tuple[str, ...], blocked: list
     code = BLOCKER.format(blocked=set(blocked), modules=modules(*parts))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_operators_load_their_steps_when_they_run() -> None:
+    """A dag processor imports the operators for each file that it parses."""
+    code = (
+        "import airflow_provider_odf.operators.merge, airflow_provider_odf.operators.push_source, sys\n"
+        "steps = ('chain.replay', 'cycle.push', 'cycle.poll', 'evolution.apply', 'source.poll')\n"
+        "print([s for s in steps if f'airflow_provider_odf.{s}' in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

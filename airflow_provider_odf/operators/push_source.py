@@ -11,8 +11,6 @@ from airflow.sdk import Param
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.cycle.messages import UpToDate
-from airflow_provider_odf.cycle.push import Push
-from airflow_provider_odf.cycle.sources import DEFAULT_SOURCE
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.base import OdfOperator
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_odf.cycle.messages import Input
+    from airflow_provider_odf.cycle.push import Push
     from airflow_provider_odf.lineage.events import TaskLineage
 
 CONF = {"file": "a path that workers can read", "uri": "a URI", "records": "a list of objects"}
@@ -142,6 +141,8 @@ class PushSourceOperator(PushMixin, OdfOperator):
 def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
     """Return the keys of a run's conf as ``params`` of a DAG, which Airflow's trigger form and API check. A run must
     name its source if there are several and none is called ``default``."""
+    from airflow_provider_odf.cycle.sources import DEFAULT_SOURCE
+
     preselected = source_names[0] if len(source_names) == 1 else DEFAULT_SOURCE
     default: dict[str, Any] = {"default": preselected} if preselected in source_names else {}
     text = ["null", "string"]
@@ -185,6 +186,8 @@ def push_of(conf: Mapping[str, Any], source_name: str | None = None, push_id: st
 
     :raises InvalidInput: the conf names no data or several, or has unknown keys.
     """
+    from airflow_provider_odf.cycle.push import Push
+
     values = {key: value for key, value in conf.items() if value not in (None, "")}
     keys = (*CONF, "source", "media_type", "event_time")
     if unknown := [key for key in values if key not in keys]:
