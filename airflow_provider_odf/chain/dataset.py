@@ -17,7 +17,7 @@ from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.chain.storages import open_storage
 from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
 from airflow_provider_odf.manifest.model import AddData, ExecuteTransform, MetadataBlock, Seed
-from airflow_provider_odf.manifest.names import DatasetAlias, DatasetUri
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetUri, is_alias
 
 HEAD = "head"
 RESTORE = "restore it from a backup or a copy of the dataset"
@@ -173,7 +173,7 @@ def dataset_at(uri: DatasetUri) -> Dataset | None:
     path = unquote(uri.text).split("/")
     stored = (storage.get("info/alias") or b"").decode("utf-8", "replace").strip()
     is_in_account = stored.lower() == "/".join(path[-2:]).lower()
-    name = next(filter(_is_alias, ("/".join(path[-2:]) if is_in_account else path[-1], stored)), None)
+    name = next(filter(is_alias, ("/".join(path[-2:]) if is_in_account else path[-1], stored)), None)
     return existing(storage, DatasetAlias.parse(name)) if name is not None else None
 
 
@@ -196,15 +196,7 @@ def dataset_names(folder: Storage) -> list[str]:
 
 
 def _is_name(text: str) -> bool:
-    return "/" not in text and _is_alias(text)
-
-
-def _is_alias(text: str) -> bool:
-    try:
-        DatasetAlias.parse(text)
-    except ValueError:
-        return False
-    return True
+    return "/" not in text and is_alias(text)
 
 
 def id_in_chain(dataset: Dataset) -> str | None:

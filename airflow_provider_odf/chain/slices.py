@@ -264,12 +264,13 @@ def count_operations(dataset: Dataset, data_slice: DataSlice, operation_column: 
     """Return the numbers of records of a slice by operation, or None if its file cannot be read. Only the column of the
     operation is read."""
     import pyarrow.compute as pc
-    import pyarrow.parquet as pq
+
+    from airflow_provider_odf.records.files import open_parquet
 
     source = location(dataset, data_slice)
     counts = dict.fromkeys(OPERATION_NAMES, 0)
     try:
-        with read_errors(source), pq.ParquetFile(source) as file:
+        with read_errors(source), open_parquet(source) as file:
             for batch in file.iter_batches(columns=[operation_column]):
                 for entry in pc.value_counts(batch.column(0)).to_pylist():
                     counts[OPERATION_NAMES[entry["values"]]] += entry["counts"]

@@ -107,15 +107,15 @@ def model_name(contract: ContractFile, dataset: str) -> str:
     raise ManifestInvalid([Problem(contract.models_place, message, fix)])
 
 
-def bind(manifest: Manifest, chosen: str | None = None, *, is_offline: bool = False) -> protocol.Contract | None:
+def bind(manifest: Manifest, chosen: str | None = None) -> protocol.Contract | None:
     """Return the compiled contract of the dataset with a manifest, or None if it has no contract.
 
-    ``chosen`` is a path, relative to the manifest. ``is_offline`` leaves its references to the web unresolved.
+    ``chosen`` is a path, relative to the manifest.
 
     :raises ManifestInvalid: the contract has problems, or no model for the dataset.
     """
     location = find(manifest, chosen)
-    return of_dataset(location.load(is_offline), str(manifest.snapshot.name)) if location is not None else None
+    return of_dataset(location.load(), str(manifest.snapshot.name)) if location is not None else None
 
 
 def of_dataset(file: ContractFile, dataset: str, sensitivity: Sensitivity | None = None) -> protocol.Contract:

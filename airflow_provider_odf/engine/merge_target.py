@@ -1,7 +1,7 @@
 """The dataset that inputs are merged into, one after another.
 
-The kernel of the strategy merges rows that fit in memory, whether Arrow or Spark read them, in this process. Spark
-joins other inputs in parallel, and the task with the records writes them.
+The kernel of the strategy merges rows that fit in memory, whether Arrow or Spark read them, in this process, and others
+in tasks of Spark. The task that gets the records writes them.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class MergeTarget:
         return partitioned_merge.state(self._spark, self.history, self._partitions)
 
     def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
-        # Then it is cheaper to read a small input twice than to sort the whole history.
+        # Then it is cheaper to read a small input twice than to send the whole history to the tasks.
         only_new_keys = not self._traits.retracts_missing_rows and self._input_size <= min(
             BROADCAST, self._history_size
         )

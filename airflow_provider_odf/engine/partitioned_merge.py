@@ -132,7 +132,7 @@ def _merged(merge: _Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Rec
         yield from _records(merge, new, history, types)
     except DifferentRows as e:
         differing = e.keys.append_column(REMARK, pa.repeat(json.dumps({"keys": list(layout.keys)}), e.keys.num_rows))
-        yield from _completed(differing, types).to_batches()
+        yield from schemas.conform(differing, types).to_batches()
     except InvalidQuery as e:
         yield _remark({"error": str(e)}, types)
 
@@ -150,7 +150,7 @@ def _records(merge: _Merge, new: pa.Table, history: _PartitionHistory, types: pa
         place = table[POSITION] if is_in_place else pa.array(range(done, done + table.num_rows), pa.int64())
         done += table.num_rows
         filled = slices.filled(table, merge.plan).append_column(PLACE, place)
-        yield from _completed(filled, types).to_batches()
+        yield from schemas.conform(filled, types).to_batches()
     if records.dropped:
         yield _remark({"dropped": records.dropped}, types)
 
@@ -167,13 +167,6 @@ def _readable(table: pa.Table, layout: Layout) -> pa.Table:
     types = {OP: pa.int32(), POSITION: pa.int64()}
     fields = [(name, types.get(name) or kinds.field(name).type) for name in (OP, *layout.columns, POSITION)]
     return table.select([name for name, _ in fields]).cast(pa.schema(fields))
-
-
-def _completed(table: pa.Table, types: pa.Schema) -> pa.Table:
-    """Return rows with all columns. Those that they lack are null."""
-    own = set(table.column_names)
-    columns = [table[f.name].cast(f.type) if f.name in own else pa.nulls(table.num_rows, f.type) for f in types]
-    return pa.table(columns, schema=types)
 
 
 def _remark(remark: dict[str, object], types: pa.Schema) -> pa.RecordBatch:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 from airflow_provider_odf.manifest.document import Document
-from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.manifest.names import is_alias
 from airflow_provider_odf.manifest.yaml_source import scan
 from airflow_provider_odf.wording import nearest
 
@@ -120,7 +120,7 @@ def declared_names(file: Path) -> list[str]:
         return []
     documents, _ = scan(text, str(file))
     names = [*_of_documents(documents), *(match[2] for match in _NAME_OF_CONTENT.finditer(text))]
-    return list({name.lower(): name for name in reversed(names) if _is_name(name)}.values())[::-1]
+    return list({name.lower(): name for name in reversed(names) if is_alias(name)}.values())[::-1]
 
 
 def may_declare(file: Path, name: str) -> bool:
@@ -142,11 +142,3 @@ def _of_documents(documents: list[Document]) -> Iterator[str]:
             continue
         if isinstance(content, dict) and isinstance(content.get("name"), str):
             yield content["name"]
-
-
-def _is_name(text: str) -> bool:
-    try:
-        DatasetAlias.parse(text)
-    except ValueError:
-        return False
-    return True

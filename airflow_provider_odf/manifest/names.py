@@ -32,6 +32,15 @@ def parse_name(text: str) -> str:
     raise ValueError(f"{text!r} is not a dataset name: {_GRAMMAR}{hint}")
 
 
+def is_alias(text: str) -> bool:
+    """Return whether a text is a ``DatasetAlias``."""
+    try:
+        DatasetAlias.parse(text)
+    except ValueError:
+        return False
+    return True
+
+
 @total_ordering
 @dataclass(frozen=True, eq=False)
 class DatasetAlias:

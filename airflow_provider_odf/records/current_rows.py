@@ -1,4 +1,4 @@
-"""Which records of a history are current rows: the one rule.
+"""Which records of a history are current rows, with Arrow; ``engine/current_rows.py`` says it to Spark.
 
 With a key they are the newest records of each key whose operation is one of `merge_strategies.PRESENT`. Without a key
 they are the records that no later one undoes.

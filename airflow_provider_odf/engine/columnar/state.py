@@ -266,15 +266,15 @@ def _is_first(records: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
 
 def _read(path: str, layout: Layout, names: Sequence[str] | None = None, row_group: int | None = None) -> pa.Table:
     """Return columns of a file with the types of the dataset. Columns that the file does not have are null."""
-    wanted = [schemas.readable(layout.schema).field(name).with_nullable(True) for name in names or layout.columns]
+    kinds = schemas.readable(layout.schema)
+    wanted = pa.schema([kinds.field(name).with_nullable(True) for name in names or layout.columns])
     with files.open_file(path) as file:
         parquet = pq.ParquetFile(file)
         own = set(parquet.schema_arrow.names)
         present = [f.name for f in wanted if f.name in own]
         whole = row_group is None
         table = parquet.read(present) if whole else parquet.read_row_group(row_group, present, use_threads=False)
-    columns = [table[f.name].cast(f.type) if f.name in own else pa.nulls(len(table), f.type) for f in wanted]
-    return pa.table(columns, schema=pa.schema(wanted)).combine_chunks()
+    return schemas.conform(table, wanted).combine_chunks()
 
 
 def has_types(history: History) -> bool:

@@ -13,7 +13,6 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -22,6 +21,7 @@ from airflow_provider_odf.engine.transform.inputs import COUNT, STEPS, History, 
 from airflow_provider_odf.engine.transform.result import Result
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice
+from airflow_provider_odf.records import files
 from airflow_provider_odf.records.schema import OP
 
 if TYPE_CHECKING:
@@ -126,6 +126,6 @@ def missing_row(own: History, new: HistorySlice) -> Row | None:
 def _bounds(new: HistorySlice, vocab: DatasetVocabulary) -> tuple[date | None, date | None]:
     """Return the earliest and the latest event time of the rows that a slice takes back."""
     is_taken_back = ~pc.field(vocab.operation_type_column).isin(PRESENT)
-    times = pq.read_table(new.path, columns=[vocab.event_time_column], filters=is_taken_back)
+    times = files.read_parquet(new.path, [vocab.event_time_column], is_taken_back)
     bounds = pc.min_max(times[0])
     return bounds["min"].as_py(), bounds["max"].as_py()
