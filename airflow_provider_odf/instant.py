@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import time
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = 1_000_000_000
 _MILLISECOND = 1_000_000
 _RFC3339 = re.compile(
@@ -42,7 +42,7 @@ class Instant:
         *numbers, fraction, zulu, sign, hours, minutes = match.groups()
         try:
             offset = timedelta() if zulu else _offset(sign, int(hours), int(minutes))
-            local = datetime(*map(int, numbers), tzinfo=timezone.utc)  # type: ignore[arg-type, misc]
+            local = datetime(*map(int, numbers), tzinfo=UTC)  # type: ignore[arg-type, misc]
             return cls.from_datetime(local - offset).plus_ns(int((fraction or "").ljust(9, "0")))
         except (ValueError, OverflowError) as e:
             raise ValueError(f"{text!r} is not an RFC 3339 time: {e}") from None

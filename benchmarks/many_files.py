@@ -14,7 +14,7 @@ from benchmarks.scale import Scale
 ROWS = 20
 """Of each file."""
 
-START = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)
+START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 SCHEMA = "id BIGINT, name STRING, price DECIMAL(12,2)"
 READ = "{kind: Csv, header: true, schema: [id BIGINT, name STRING, 'price DECIMAL(12,2)']}"
 TIME = r"{kind: FromPath, pattern: '(\d+-\d+-\d+-\d+)', timestampFormat: '%Y-%m-%d-%H'}"

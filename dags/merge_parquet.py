@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def merge_parquet() -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        placed = datetime(2026, 5, 1, 9, 30, tzinfo=timezone.utc)
+        placed = datetime(2026, 5, 1, 9, 30, tzinfo=UTC)
         orders = pa.table(
             {
                 "event_time": pa.array([placed] * 3, pa.timestamp("ms", "UTC")),

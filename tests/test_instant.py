@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -54,7 +54,7 @@ def test_parse_refuses(text):
 
 def test_conversions():
     instant = Instant.parse("2024-05-02T08:00:00.123456789Z")
-    assert instant.to_datetime() == datetime(2024, 5, 2, 8, 0, 0, 123456, timezone.utc)
+    assert instant.to_datetime() == datetime(2024, 5, 2, 8, 0, 0, 123456, UTC)
     assert str(instant.floor_ms()) == "2024-05-02T08:00:00.123Z"
     assert instant.nanosecond == 123456789
     east = datetime(2024, 5, 2, 10, tzinfo=timezone(timedelta(hours=2)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import struct
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -291,7 +291,7 @@ def _is_json_object(text: str) -> bool:
 def _instant(year: int, day: int, second: int, nanosecond: int) -> Instant:
     if not (1 <= year <= 9999 and 1 <= day <= 366 and second < 86_400 and nanosecond < 1_000_000_000):
         raise ValueError(f"invalid timestamp: year {year}, day {day}, second {second}, nanosecond {nanosecond}")
-    moment = datetime(year, 1, 1, tzinfo=timezone.utc) + timedelta(days=day - 1, seconds=second)
+    moment = datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=day - 1, seconds=second)
     if moment.year != year:
         raise ValueError(f"invalid timestamp: day {day} of year {year}")
     return Instant.from_datetime(moment).plus_ns(nanosecond)

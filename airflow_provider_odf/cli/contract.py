@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -34,18 +34,18 @@ GROUP = typer.Typer(no_args_is_help=True)
 ContractArgument = Annotated[str, typer.Argument(help="Contract file.", metavar="CONTRACT")]
 
 
-class LintFormat(str, Enum):
+class LintFormat(StrEnum):
     text = "text"
     json = "json"
 
 
-class ReportFormat(str, Enum):
+class ReportFormat(StrEnum):
     table = "table"
     json = "json"
     junit = "junit"
 
 
-class DataFormat(str, Enum):
+class DataFormat(StrEnum):
     csv = "csv"
     json = "json"
     ndjson = "ndjson"

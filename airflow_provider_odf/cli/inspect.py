@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -80,7 +80,7 @@ def state(
         print(f"… {counted(len(rows) - limit, 'more row')}: use -n or --format csv", file=sys.stderr)
 
 
-class ExportForm(str, Enum):
+class ExportForm(StrEnum):
     parquet = "parquet"
     csv = "csv"
     ndjson = "ndjson"

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -31,7 +31,7 @@ from airflow_provider_odf.lineage.upstream import Node, identifier, nodes, upstr
 GROUP = typer.Typer(no_args_is_help=True)
 
 
-class NamingSpec(str, Enum):
+class NamingSpec(StrEnum):
     current = "current"
     former = "2024"
 

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,12 +27,12 @@ MAX_TABLE_ROWS = 1000
 """Maximum number of rows in a printed table."""
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     table = "table"
     json = "json"
 
 
-class RowFormat(str, Enum):
+class RowFormat(StrEnum):
     table = "table"
     json = "json"
     csv = "csv"

@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import unquote, urlsplit
 
@@ -59,7 +59,7 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
 
     Health is what chains and contracts say now. It does not know runs of Airflow.
     """
-    now = datetime.now(timezone.utc)
+    now = datetime.now(UTC)
     target = existing_store(store)
     rows, code = [], 0
     for gone in target.gone():

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -274,4 +274,4 @@ def _times(folder: Path) -> Iterator[float]:
 
 
 def _text(time_: float) -> str:
-    return datetime.fromtimestamp(time_, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(time_, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

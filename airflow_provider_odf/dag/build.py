@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Asset, AssetWatcher, BaseOperator, get_parsing_context
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.manifest import Manifest
 
 DEFAULT_SCHEDULE = "@hourly"
-DEFAULT_START = datetime(2024, 1, 1, tzinfo=timezone.utc)
+DEFAULT_START = datetime(2024, 1, 1, tzinfo=UTC)
 DEFAULT_ARGS = {"owner": "odf", "retries": 2, "retry_delay": timedelta(minutes=1)}
 
 

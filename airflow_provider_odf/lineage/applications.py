@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -207,7 +207,7 @@ def _parent(parents: Parents) -> Any:
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat()
+    return datetime.now(UTC).isoformat()
 
 
 def _processing_engine(name: str, number: str, facet_name: str = "processing_engine") -> dict[str, RunFacet]:

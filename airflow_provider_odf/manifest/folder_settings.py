@@ -22,7 +22,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -83,7 +83,7 @@ def _check_cron(text: str) -> None:
     from croniter import CroniterError, croniter
 
     try:
-        croniter(text, datetime(2024, 1, 1, tzinfo=timezone.utc)).get_next()
+        croniter(text, datetime(2024, 1, 1, tzinfo=UTC)).get_next()
     except (CroniterError, ValueError) as e:
         message = f"schedule {text!r} is not a cron expression: {_wrong_fields(text) or e}"
         raise refuse(message, "write minute, hour, day, month and weekday") from None

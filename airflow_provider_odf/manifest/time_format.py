@@ -11,7 +11,7 @@ import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
 from airflow_provider_odf.instant import Instant
@@ -157,7 +157,7 @@ def _by_strftime(text: str, pattern: str) -> Instant:
     if pattern == "%+":
         return Instant.parse(text)
     moment = datetime.strptime(text, plain(pattern))  # noqa: DTZ007 - what has no zone is in UTC
-    return Instant.from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc))
+    return Instant.from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def _by_letters(text: str, pattern: str) -> Instant:
@@ -222,9 +222,7 @@ def _field(letters: str, pattern: str) -> str:
 
 def _assemble(fields: dict[str, str]) -> Instant:
     year, month, day = _year(fields.get("y", "1970")), _month(fields.get("M", "1")), int(fields.get("d", "1"))
-    moment = datetime(
-        year, month, day, _hour(fields), int(fields.get("m", 0)), int(fields.get("s", 0)), tzinfo=timezone.utc
-    )
+    moment = datetime(year, month, day, _hour(fields), int(fields.get("m", 0)), int(fields.get("s", 0)), tzinfo=UTC)
     if "D" in fields:
         moment = _day_of_year(moment, int(fields["D"]))
     fraction = int(fields.get("S", "0")[:9].ljust(9, "0")) + int(fields.get("n", "0"))

@@ -18,12 +18,12 @@ from airflow_provider_odf.wording import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
     import pandas as pd
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyspark.sql import DataFrame, SparkSession
-    from typing_extensions import Self
 
 
 @dataclass(frozen=True, eq=False)

@@ -222,7 +222,7 @@ def _rfc3339(newest: dt.datetime | dt.date | None) -> str | None:
     if newest is None:
         return None
     if not isinstance(newest, dt.datetime):
-        newest = dt.datetime.combine(newest, dt.time(), dt.timezone.utc)
+        newest = dt.datetime.combine(newest, dt.time(), dt.UTC)
     return str(Instant.from_datetime(newest))
 
 

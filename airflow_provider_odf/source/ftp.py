@@ -11,7 +11,7 @@ import ftplib
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_provider_odf.errors import SourceError
@@ -67,7 +67,7 @@ class _Version:
             size = client.size(name)
             with suppress(ftplib.Error, ValueError):
                 answer = client.voidcmd(f"MDTM {name}").split()[-1]
-                moment = datetime.strptime(answer[:14], "%Y%m%d%H%M%S").replace(tzinfo=timezone.utc)
+                moment = datetime.strptime(answer[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
                 modified = Instant.from_datetime(moment)
         return cls(size, modified)
 

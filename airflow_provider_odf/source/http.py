@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime, parsedate_to_datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
@@ -169,7 +169,7 @@ def retry_after(headers: httpx.Headers) -> float | None:
     if value.isdecimal():
         return float(value)
     date = _date(value)
-    return max(0.0, (date - datetime.now(timezone.utc)).total_seconds()) if date else None
+    return max(0.0, (date - datetime.now(UTC)).total_seconds()) if date else None
 
 
 def reason(error: httpx.RequestError) -> str:
@@ -214,7 +214,7 @@ def _date(value: str | None) -> datetime | None:
         date = parsedate_to_datetime(value) if value else None
     except ValueError:
         return None
-    return date.replace(tzinfo=timezone.utc) if date and date.tzinfo is None else date
+    return date.replace(tzinfo=UTC) if date and date.tzinfo is None else date
 
 
 def _http_date(time: Instant) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -85,7 +85,7 @@ class DatasetHealthTrigger(BaseTrigger):
         from airflow_provider_odf.health.facts import Facts, read_facts
         from airflow_provider_odf.health.health import Runs, findings
 
-        now = datetime.now(timezone.utc)
+        now = datetime.now(UTC)
         for name in self.datasets if self.datasets is not None else _names(store):
             try:
                 dataset = store.get(name)

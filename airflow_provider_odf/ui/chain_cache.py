@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timezone
+from datetime import UTC, date, datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -231,7 +231,7 @@ def _is_time(text: str) -> bool:
 def _moment(text: str, argument: str) -> Instant:
     try:
         if _DATE.fullmatch(text):
-            return Instant.from_datetime(datetime.combine(date.fromisoformat(text), datetime.min.time(), timezone.utc))
+            return Instant.from_datetime(datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC))
         return Instant.parse(text)
     except ValueError as e:
         raise InvalidInput(f"{argument}: {e}") from None

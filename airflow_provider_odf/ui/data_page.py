@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
-from enum import Enum
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from functools import partial
 from itertools import chain
 from typing import Annotated
@@ -114,13 +114,13 @@ def data(subject: SubjectOf, query: QueryOf, question: QuestionOf, rows: RowsOf)
         rows=[masked(row, subject.sensitive) for row in page.rows],
         state=state,
         link=partial(query.link, subject.path("/data")),
-        ranges=_ranges(datetime.now(timezone.utc)),
+        ranges=_ranges(datetime.now(UTC)),
         forms=[(form.value, label) for form, (label, _) in _FORMS.items()],
         download=partial(query.link, subject.path("/data/download")),
     )
 
 
-class Form(str, Enum):
+class Form(StrEnum):
     """Form of a file."""
 
     CSV = "csv"

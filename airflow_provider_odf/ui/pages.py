@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -82,7 +82,7 @@ def moment(time: Instant | str | None) -> Markup:
         return Markup('<span class="none">none</span>')
     instant = time if isinstance(time, Instant) else Instant.parse(time)
     exact = instant.to_datetime()
-    absolute, text = exact.strftime("%Y-%m-%d %H:%M:%S UTC"), _relative(exact, datetime.now(timezone.utc))
+    absolute, text = exact.strftime("%Y-%m-%d %H:%M:%S UTC"), _relative(exact, datetime.now(UTC))
     return Markup('<time datetime="{}">{} <span class="ago">{}</span></time>').format(str(instant), absolute, text)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -204,7 +204,7 @@ async def _start(request: Request, view: CandidateView, action: str, reason: str
     prefix = _run_prefix(view.block_hash)
     name = f"{prefix}{action}"
     if action != decisions.PUBLISH:
-        name += f"_{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%S}"
+        name += f"_{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
     why = {"reason": reason} if reason is not None else {}
     conf: dict[str, Any] = {"decision": {"dataset": publication.alias, action: view.block_hash, **why}}
     if sources:  # Airflow checks the conf of a DAG with several push sources: it must name one.

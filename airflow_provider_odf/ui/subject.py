@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -131,7 +131,7 @@ class Subject:
         entry = self.entry
         behind, missing = read_inputs(self.store, entry.inputs, entry.positions.get, self._newest)
         facts = Facts.of(entry.facts, entry.last_offset is not None, self.candidates, behind, missing)
-        return health(facts, self._runs, datetime.now(timezone.utc))
+        return health(facts, self._runs, datetime.now(UTC))
 
     @property
     def _runs(self) -> Runs:

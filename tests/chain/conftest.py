@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from .golden_datasets import DATASETS
 
 DID = "did:odf:fed016b65f9b5b23c00006b65f9b5b23c0000b056960700000000561226bab29c83f7"
 TIME = Instant.parse("2024-05-02T08:00:00Z")
-MOMENT = datetime(2024, 5, 2, 8, tzinfo=timezone.utc)
+MOMENT = datetime(2024, 5, 2, 8, tzinfo=UTC)
 OPERATIONS = ("+A", "-R", "-C", "+C")
 SYSTEM = [
     pa.field("offset", pa.int64(), nullable=False),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -42,7 +42,7 @@ def chain(store):
         ("2024-05-02T11:00:00.124Z", 3),
         ("9999-12-31T23:59:59Z", 3),
         (datetime(2024, 5, 2, 12, 0, tzinfo=timezone(timedelta(hours=2))), 2),
-        (datetime(2025, 1, 1, tzinfo=timezone.utc), 3),
+        (datetime(2025, 1, 1, tzinfo=UTC), 3),
     ],
 )
 def test_a_time_names_the_newest_block_that_is_not_after_it(chain, time, block):

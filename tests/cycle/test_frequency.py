@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -215,7 +215,7 @@ def test_a_value_that_cannot_be_read_holds_the_candidate_back(write: Write, run:
 
 
 def periods(start: str, end: str, **arguments: str) -> int:
-    times = (datetime.fromisoformat(text).replace(tzinfo=timezone.utc) for text in (start, end))
+    times = (datetime.fromisoformat(text).replace(tzinfo=UTC) for text in (start, end))
     return Frequency("/frequency", **arguments).periods(*times)
 
 
@@ -233,6 +233,6 @@ def test_periods():
 
 
 def test_schedules():
-    now = datetime(2024, 5, 1, tzinfo=timezone.utc)
+    now = datetime(2024, 5, 1, tzinfo=UTC)
     schedules = ("@hourly", "0 6 * * *", "@weekly", "@change", None)
     assert [_of_schedule(Frequency("", "daily"), schedule, now) for schedule in schedules] == [0, 1, 7, 0, 0]

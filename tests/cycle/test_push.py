@@ -1,6 +1,6 @@
 """Pushed files, records and URIs become the input of a merge, also again and after a lost race."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
@@ -54,7 +54,7 @@ def test_copies_outlive_their_originals_and_keep_their_names(store, declare, tmp
 
 def test_records_are_written_as_ndjson(store, declare):
     declare(source())
-    records = [{"id": 1, "at": datetime(2026, 5, 1, tzinfo=timezone.utc), "of": Decimal("1.10"), "ü": None}, {}]
+    records = [{"id": 1, "at": datetime(2026, 5, 1, tzinfo=UTC), "of": Decimal("1.10"), "ü": None}, {}]
     polled = push(
         cycle_of(store, "orders", time=TIME), Push(records=records, event_time=Instant.parse("2020-01-01T00:00:00Z"))
     )

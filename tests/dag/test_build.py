@@ -1,4 +1,4 @@
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -66,7 +66,7 @@ def test_a_contract_beside_the_manifest_is_tested(manifest):
 def test_defaults(manifest):
     dag = built(manifest)
     assert (dag.schedule, dag.catchup, dag.max_active_runs) == ("@hourly", False, 1)
-    assert dag.start_date == datetime(2024, 1, 1, tzinfo=timezone.utc)
+    assert dag.start_date == datetime(2024, 1, 1, tzinfo=UTC)
     assert dag.tags == {"odf", "sales"}
     assert dag.description == "Orders of Acme."
     task = dag.get_task("merge")
@@ -81,7 +81,7 @@ def test_folder_settings_count_more_than_the_call(manifest):
     )
     dag = built(manifest, schedule="@weekly", spark_conn_id="other")
     assert dag.schedule == "@daily"
-    assert dag.start_date == datetime(2026, 5, 1, tzinfo=timezone.utc)
+    assert dag.start_date == datetime(2026, 5, 1, tzinfo=UTC)
     assert dag.tags == {"odf", "sales", "team"}
     merge = dag.get_task("merge")
     assert (merge.retries, merge.pool, merge.spark_conn_id, merge.store) == (5, "spark", "cluster", "/elsewhere")

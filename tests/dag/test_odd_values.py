@@ -1,7 +1,7 @@
 """Whatever the settings and texts of a dataset are, Airflow stores and schedules the others."""
 
 import json
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 import yaml
@@ -84,7 +84,7 @@ def dags(folder):
 
 
 def test_airflow_stores_and_schedules_every_dag(dags):
-    now = datetime(2026, 1, 1, tzinfo=timezone.utc)
+    now = datetime(2026, 1, 1, tzinfo=UTC)
     for dag in dags.values():
         stored = DagSerialization.from_dict(json.loads(json.dumps(DagSerialization.to_dict(dag), allow_nan=False)))
         stored.timetable.validate()

@@ -14,7 +14,7 @@ from airflow_provider_odf.datafusion.plan import INPUT, installed_version, plan
 from airflow_provider_odf.datafusion.run import Job
 from airflow_provider_odf.protocol import SqlQueryStep
 
-UTC = dt.timezone.utc
+UTC = dt.UTC
 ROWS = pa.table(
     {
         "id": pa.array([1, 2, 3, None], pa.int64()),

@@ -23,7 +23,7 @@ from airflow_provider_odf.protocol import Column
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_UTC = dt.timezone.utc
+_UTC = dt.UTC
 _COLUMNS = {
     "i": ("BIGINT", pa.int64(), [1, -7, 30, None]),
     "j": ("INT", pa.int32(), [2, -3, 5, None]),

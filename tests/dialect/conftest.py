@@ -13,7 +13,7 @@ from airflow_provider_odf.dialect.translate import preprocess_to_spark
 from airflow_provider_odf.manifest.model import TransformSql
 from airflow_provider_odf.protocol import Column
 
-_UTC = dt.timezone.utc
+_UTC = dt.UTC
 _MS = pa.timestamp("ms", tz="UTC")
 _STRUCT = pa.struct([("x", pa.int64()), ("y", pa.string())])
 

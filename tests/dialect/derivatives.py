@@ -72,7 +72,7 @@ def rows(spark: SparkSession, sql: TransformSql, tables: dict[str, Table], *wate
         table.create(session, name)
     results = []
     for watermark in watermarks:
-        moment = watermark and dt.datetime.fromisoformat(watermark).replace(tzinfo=dt.timezone.utc)
+        moment = watermark and dt.datetime.fromisoformat(watermark).replace(tzinfo=dt.UTC)
         readable = [*tables, *(f"odf:records:{name}" for name in tables)]
         for step in transform_to_spark(sql, {name: table.input for name, table in tables.items()}).queries:
             frame = query.run(session, step.query, "query", readable, {"odf_watermark": moment})

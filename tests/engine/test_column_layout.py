@@ -124,7 +124,7 @@ def test_every_type_that_a_slice_can_hold(polled: Make, form: str) -> None:
     table = data.table()
     assert table.select(expected.names).cast(expected).schema.equals(expected)
     assert [str(f.type) for f in table.schema][4:] == [str(f.type).replace("<item:", "<element:") for f in expected]
-    assert table["naive"].to_pylist() == [dt.datetime(2024, 1, 2, 3, 4, 5, 678000, dt.timezone.utc)]
+    assert table["naive"].to_pylist() == [dt.datetime(2024, 1, 2, 3, 4, 5, 678000, dt.UTC)]
     assert table["words"].to_pylist() == [["a", None]]
     assert data.poll([{"k": 1}]).slices == (None,)
     assert [op for op, _ in (data.poll([{"k": 2}]), data.records("k"))[1]] == ["+A", "-R", "+A"]

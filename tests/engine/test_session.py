@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-UTC = dt.timezone.utc
+UTC = dt.UTC
 
 
 @pytest.mark.spark

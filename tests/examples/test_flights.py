@@ -5,7 +5,7 @@ import csv
 import os
 import subprocess
 from collections import Counter
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 import duckdb
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.pages]
 PAGE = (DOCS / "how-to" / "join-datasets.md").read_text()
 LEVELS = ("flights.with-weather", "flights.with-planes", "daily-delays")
 FLIGHTS, DAYS = 20_000, 30
-START = datetime(2026, 5, 1, tzinfo=timezone.utc)
+START = datetime(2026, 5, 1, tzinfo=UTC)
 CARRIERS, AIRPORTS = ("AA", "BB", "CC", "DD"), ("EWR", "JFK", "LGA")
 TAILS = [f"N{number}" for number in range(600)]
 

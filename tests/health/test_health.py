@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -13,7 +13,7 @@ from airflow_provider_odf.health.health import WORDS, Runs, findings, health, us
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import Check
 
-NOW = datetime(2026, 5, 1, 12, tzinfo=timezone.utc)
+NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
 def ago(**duration) -> Instant:

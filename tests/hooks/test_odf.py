@@ -1,5 +1,5 @@
 import json
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -88,7 +88,7 @@ def test_the_rows_of_a_dataset(growing, tmp_path):
     growing.add(("-C", 1, "a"), ("+C", 1, "A"), ("-R", 2, "b"))
     assert hook.state("numbers").select(["id", "value"]).to_pylist() == [{"id": 1, "value": "A"}]
     assert hook.state("numbers", as_of=first)["value"].to_pylist() == ["a", "b"]
-    assert hook.state("numbers", as_of=datetime(2024, 5, 2, 8, tzinfo=timezone.utc))["value"].to_pylist() == ["A"]
+    assert hook.state("numbers", as_of=datetime(2024, 5, 2, 8, tzinfo=UTC))["value"].to_pylist() == ["A"]
     tail = hook.tail("numbers", 2)
     assert tail.schema.equals(growing.schema)
     assert list(zip(*(tail[name].to_pylist() for name in ("offset", "op", "value")), strict=True)) == [

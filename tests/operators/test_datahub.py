@@ -3,7 +3,7 @@
 import json
 import logging
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
@@ -30,7 +30,7 @@ def report(tmp_path, caplog):
     apply(store, load([tmp_path / "two.yaml"]).manifests[0], Instant.parse("2026-05-01T00:00:00Z"))
     head = store.dataset("two").head()
     candidate = Candidate("two", head, head, "candidate-0", records=50, offsets=OffsetInterval(100, 149))
-    run = SimpleNamespace(logical_date=datetime(2026, 5, 1, tzinfo=timezone.utc))
+    run = SimpleNamespace(logical_date=datetime(2026, 5, 1, tzinfo=UTC))
     ti = SimpleNamespace(dag_id="two", task_id="contract_test", run_id="r1", try_number=1, map_index=-1, dag_run=run)
     ti.get_template_context = dict
 

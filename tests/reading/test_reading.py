@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -58,7 +58,7 @@ def test_current_rows_history_and_a_point_in_time(dataset, numbers):
     assert short(dataset.as_of(numbers.blocks[1])) == ["1 A", "2 b"]
     assert short(dataset.as_of(numbers.blocks[0][:30])) == ["1 a", "2 b"]
     assert dataset.as_of(numbers.blocks[0]).block == numbers.blocks[0]
-    assert short(dataset.as_of(datetime(2030, 1, 1, tzinfo=timezone.utc))) == ["1 A", "3 None"]
+    assert short(dataset.as_of(datetime(2030, 1, 1, tzinfo=UTC))) == ["1 A", "3 None"]
 
 
 def test_changes_between_two_positions(dataset, numbers):

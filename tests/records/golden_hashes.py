@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pyarrow as pa
@@ -314,12 +314,12 @@ WITHOUT_HASH: dict[str, tuple[pa.DataType, list]] = {
 
 def rows(operations: list[int], first: int = 0, **columns: pa.Array) -> pa.Table:
     """Columns of a slice: offsets from ``first`` on, one system time, event times a day apart, then ``columns``."""
-    days = [datetime(2000, 1, 1, 12, tzinfo=timezone.utc) + timedelta(n) for n in range(len(operations))]
+    days = [datetime(2000, 1, 1, 12, tzinfo=UTC) + timedelta(n) for n in range(len(operations))]
     stamp = pa.timestamp("ms", "UTC")
     system = {
         "offset": pa.array(range(first, first + len(operations)), pa.int64()),
         "op": pa.array(operations, pa.int32()),
-        "system_time": pa.array([datetime(2010, 1, 1, 12, tzinfo=timezone.utc)] * len(operations), stamp),
+        "system_time": pa.array([datetime(2010, 1, 1, 12, tzinfo=UTC)] * len(operations), stamp),
         "event_time": pa.array(days, stamp),
     }
     return pa.table(system | columns)

@@ -1,6 +1,6 @@
 """Published data in real Spark: the format ``odf``, its stream, and scans as DataFrames."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -91,8 +91,8 @@ def test_filters_of_spark_as_conditions_of_arrow(numbers, store):
         ([d.Not(d.In(("id",), (1, 2)))], [HISTORY[2], HISTORY[6]]),
         ([d.StringStartsWith(("value",), "se")], HISTORY[2:3]),
         ([d.StringEndsWith(("value",), "n"), d.StringContains(("value",), "eve")], HISTORY[2:3]),
-        ([d.GreaterThanOrEqual(("system_time",), datetime(2024, 5, 2, 8, tzinfo=timezone.utc))], HISTORY),
-        ([d.LessThan(("system_time",), datetime(2024, 5, 2, 8, tzinfo=timezone.utc))], []),
+        ([d.GreaterThanOrEqual(("system_time",), datetime(2024, 5, 2, 8, tzinfo=UTC))], HISTORY),
+        ([d.LessThan(("system_time",), datetime(2024, 5, 2, 8, tzinfo=UTC))], []),
         ([d.EqualTo(("value", "nested"), 1), d.EqualTo(("id",), "text"), d.EqualNullSafe(("id",), 1)], HISTORY),
         ([d.In(("id",), (1, None)), d.Not(d.EqualTo(("nowhere",), 1))], HISTORY),
     ):

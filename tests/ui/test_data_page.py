@@ -1,6 +1,6 @@
 """Ranges of the history, and the difference of two blocks."""
 
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -94,7 +94,7 @@ def test_times_that_are_copied_from_a_page(open_page, numbers):
 
 
 def test_links_to_usual_ranges(open_page, numbers):
-    assert _ranges(datetime(2026, 3, 1, 0, 30, tzinfo=timezone.utc)) == [
+    assert _ranges(datetime(2026, 3, 1, 0, 30, tzinfo=UTC)) == [
         ("today", "2026-03-01", "2026-03-01"),
         ("yesterday", "2026-02-28", "2026-02-28"),
         ("the last seven days", "2026-02-23", "2026-03-01"),

@@ -1,7 +1,7 @@
 """Charts of blocks and runs, and the tables with the same numbers."""
 
 import re
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from unittest.mock import ANY
 
 import pyarrow as pa
@@ -37,7 +37,7 @@ def runs(airflow_server):
     from airflow.utils.state import DagRunState
     from airflow.utils.types import DagRunTriggeredByType, DagRunType
 
-    start = datetime(2024, 5, 2, 8, tzinfo=timezone.utc)
+    start = datetime(2024, 5, 2, 8, tzinfo=UTC)
     with create_session() as session:
         for n, (name, state, seconds) in enumerate(
             [("first", DagRunState.SUCCESS, 90), ("second", DagRunState.FAILED, 3)]

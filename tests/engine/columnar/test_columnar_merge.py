@@ -39,7 +39,7 @@ SCHEMA = pa.schema(
         ("is_on", pa.bool_()),
     ]
 )
-TIMES = [dt.datetime(1950, 1, 1, 0, 0, 0, 999, dt.timezone.utc), dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)]
+TIMES = [dt.datetime(1950, 1, 1, 0, 0, 0, 999, dt.UTC), dt.datetime(2024, 1, 1, tzinfo=dt.UTC)]
 VALUES: dict[str, list[Any]] = {
     "number": [None, 0, -1, 7],
     "price": [None, Decimal("0.00"), Decimal("-1.50")],

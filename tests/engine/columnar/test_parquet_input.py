@@ -19,7 +19,7 @@ from airflow_provider_odf.protocol import DatasetVocabulary, MergeInput, MergeRe
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-UTC = dt.timezone.utc
+UTC = dt.UTC
 MOMENTS = [
     None,
     dt.datetime(1900, 1, 1, tzinfo=UTC),

@@ -81,7 +81,7 @@ def _of_text(kind: str, text: str) -> Any:
         if kind not in TIMES or not re.fullmatch(f"{_DATE}({_TIME}{zone})?", text):
             return INVALID
         time = dt.datetime.fromisoformat(text.upper())
-        return (time if time.tzinfo else time.replace(tzinfo=dt.timezone.utc)).astimezone(dt.timezone.utc)
+        return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
     except (ValueError, binascii.Error):
         return INVALID
 

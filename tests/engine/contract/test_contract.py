@@ -27,7 +27,7 @@ from airflow_provider_odf.protocol import (
 pytestmark = pytest.mark.spark
 
 APPEND, SNAPSHOT = MergeStrategy("Append"), MergeStrategy("Snapshot", ("id",))
-TIME = dt.datetime(2024, 5, 2, tzinfo=dt.timezone.utc)
+TIME = dt.datetime(2024, 5, 2, tzinfo=dt.UTC)
 SYSTEM = [
     pa.field("offset", pa.int64(), nullable=False),
     pa.field("op", pa.int32(), nullable=False),

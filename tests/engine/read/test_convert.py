@@ -14,7 +14,7 @@ import pytest
 from airflow_provider_odf.manifest.ddl_parser import parse
 
 pytestmark = pytest.mark.spark
-UTC = dt.timezone.utc
+UTC = dt.UTC
 TIME = dt.datetime(2026, 5, 1, 10, 0, 0, 123456, tzinfo=UTC)
 
 TYPES = [

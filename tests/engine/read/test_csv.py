@@ -14,7 +14,7 @@ from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.protocol import Column, ReadStep
 
 pytestmark = pytest.mark.spark
-UTC = dt.timezone.utc
+UTC = dt.UTC
 LABEL = "https://example.com/data"
 
 

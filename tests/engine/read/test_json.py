@@ -11,7 +11,7 @@ from airflow_provider_odf.engine.read import source
 from airflow_provider_odf.protocol import Column
 
 pytestmark = pytest.mark.spark
-UTC = dt.timezone.utc
+UTC = dt.UTC
 LABEL = "https://example.com/data"
 
 CITIES = '[{"city": "A", "population": 1000}, {"city": "B", "population": 2000}, {"city": "C", "population": 3000}]'

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 pytestmark = pytest.mark.spark
-UTC = dt.timezone.utc
+UTC = dt.UTC
 LABEL = "https://example.com/data"
 
 

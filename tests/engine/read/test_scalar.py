@@ -14,7 +14,7 @@ from airflow_provider_odf.manifest.time_format import java_pattern
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_UTC = dt.timezone.utc
+_UTC = dt.UTC
 _PLUS = dt.timezone(dt.timedelta(hours=5, minutes=30))
 MOMENTS = (
     dt.datetime(1969, 7, 4, 5, 6, 7, 120000),

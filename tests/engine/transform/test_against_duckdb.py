@@ -110,7 +110,7 @@ def check(spark: SparkSession, work: Path, *, seed: int, count: int) -> None:
 
 def _readings(r: Random) -> Iterator[dict[str, Any]]:
     for _ in range(r.randrange(1, 7)):
-        time = dt.datetime(2024, 4, r.randrange(1, 5), r.randrange(3), tzinfo=dt.timezone.utc)
+        time = dt.datetime(2024, 4, r.randrange(1, 5), r.randrange(3), tzinfo=dt.UTC)
         yield {
             "event_time": time.isoformat(),
             "sensor": r.choice(["a", "b", "c", None]),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("form")]
 
-UTC = dt.timezone.utc
+UTC = dt.UTC
 
 
 def day(number: int) -> dt.datetime:

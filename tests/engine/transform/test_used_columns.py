@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-TIME = dt.datetime(2024, 5, 1, tzinfo=dt.timezone.utc)
+TIME = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
 QUERIES = {
     "SELECT event_time, k, name, v FROM items UNPIVOT (v FOR name IN (i, j))": {
         ("a", "i", 2), ("a", "j", 1), ("b", "i", 2),

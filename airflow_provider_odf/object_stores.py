@@ -1,0 +1,86 @@
+"""Clients of object stores, by the URI of an object: ``s3://``, ``gs://``, ``az://`` and ``abfss://``.
+
+Credentials and endpoints come from the environment of the process, such as ``AWS_ACCESS_KEY_ID`` and
+``AWS_ENDPOINT_URL``, or from the role of the machine: never from a URI, so that messages, requests and lineage may show
+each URI.
+
+After its first request a process must not fork: requests of the child would wait for ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from airflow_provider_odf.errors import InvalidInput, StorageError
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, ObjectStore, RetryConfig
+
+SCHEMES = ("s3", "gs", "az", "abfss")
+
+BLOCK = 8 * 1024 * 1024
+"""Bytes that a sequential read asks for at once."""
+
+_RETRY: RetryConfig = {
+    "max_retries": 8,
+    "retry_timeout": timedelta(seconds=90),
+    "backoff": {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=10), "base": 2},
+}
+# The timeout includes the body. Plain HTTP is used only where the user sets such an endpoint.
+_CLIENT: ClientConfig = {"timeout": timedelta(minutes=30), "read_timeout": timedelta(seconds=30), "allow_http": True}
+
+
+def split(uri: str) -> tuple[str, str]:
+    """Return the URI of the bucket or container, and the key in it: ``s3://bucket``, ``a/b``.
+
+    :raises InvalidInput: the URI has no bucket.
+    """
+    parts = urlsplit(uri)
+    if not parts.netloc:
+        raise InvalidInput(f"{uri}: the bucket is missing: use {parts.scheme}://BUCKET/PREFIX")
+    bucket = f"{parts.scheme}://{parts.netloc}"
+    return bucket, uri[len(bucket) :].strip("/")
+
+
+@cache
+def client(bucket: str) -> ObjectStore:
+    """Return the client of a bucket, one for each process.
+
+    :raises InvalidInput: the URI is not valid, or settings are missing.
+    """
+    try:
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+    except ImportError:
+        raise InvalidInput(f"{bucket}: the Python package obstore is not installed on this machine") from None
+    try:
+        return from_url(bucket, client_options=_CLIENT, retry_config=_RETRY)
+    except (BaseError, ValueError) as e:
+        raise InvalidInput(f"{bucket}: {reason(e)}") from e
+
+
+@contextmanager
+def errors(uri: str) -> Iterator[None]:
+    """Raise errors of a client as StorageError with the URI of the object and the next step. ``FileNotFoundError`` is
+    raised for a missing bucket too."""
+    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+    try:
+        yield
+    except (PermissionDeniedError, UnauthenticatedError) as e:
+        raise StorageError(f"{uri}: permission denied (check the credentials and their rights to this bucket)") from e
+    except (BaseError, OSError) as e:
+        raise StorageError(f"{uri}: {reason(e)}") from e
+
+
+def reason(error: Exception) -> str:
+    """Return the words of the server if it said some, else those of the client."""
+    text = str(error).partition("\n\nDebug source")[0]
+    said = re.search(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?", text)
+    return f"{said[1]}: {said[2]}" if said and said[2] else said[1] if said else " ".join(text.split())
