@@ -60,6 +60,13 @@ def make_folders(path: Path) -> None:
         path.mkdir(FOLDER, exist_ok=True)
 
 
+def user_cache() -> Path:
+    """Return the user's folder of disposable files, which may not exist: ``ODF_CACHE_DIR``, by default
+    ``~/.cache/airflow-provider-odf``."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(os.environ.get("ODF_CACHE_DIR") or os.path.join(home, "airflow-provider-odf"))
+
+
 def close(path: Path) -> None:
     """Take the rights of others from a file or folder that another program made."""
     mode = stat.S_IMODE(path.stat().st_mode)

@@ -10,7 +10,7 @@ After its first request a process must not fork: requests of the child would wai
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
@@ -63,6 +63,26 @@ def client(bucket: str) -> ObjectStore:
         return from_url(bucket, client_options=_CLIENT, retry_config=_RETRY)
     except (BaseError, ValueError) as e:
         raise InvalidInput(f"{bucket}: {reason(e)}") from e
+
+
+def chunks(uri: str) -> Iterator[bytes]:
+    """Return the content of an object, in pieces.
+
+    :raises FileNotFoundError: there is no such object, or no such bucket.
+    :raises StorageError: it cannot be read, now or at a later piece.
+    """
+    bucket, key = split(uri)
+    with errors(uri):
+        try:
+            return _pieces(uri, client(bucket).get(key).stream(min_chunk_size=BLOCK))
+        except FileNotFoundError:
+            pass
+    raise FileNotFoundError(uri)
+
+
+def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:
+    with errors(uri):
+        yield from map(bytes, stream)
 
 
 @contextmanager

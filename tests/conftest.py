@@ -12,6 +12,7 @@ import hypothesis
 import pytest
 
 from .http_server import Server, serving
+from .s3 import serving_s3
 
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
@@ -53,3 +54,10 @@ def spark() -> Iterator[SparkSession]:
 def server() -> Iterator[Server]:
     with serving() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[str]:
+    """Endpoint of an S3 server with a bucket named ``bucket``."""
+    with serving_s3() as endpoint:
+        yield endpoint

@@ -32,9 +32,9 @@ _CHECKED: set[str] = set()
 
 @dataclass(frozen=True)
 class ObjectStorage:
-    """Objects below a prefix. ``client`` is that of the bucket or container; ``bucket`` is its URI."""
+    """Objects below a prefix of a bucket or container, which is named by its URI. A copy for another process has no
+    client, and so no credentials."""
 
-    client: ObjectStore
     bucket: str
     prefix: str
 
@@ -44,8 +44,13 @@ class ObjectStorage:
 
         :raises InvalidInput: the URI is not valid.
         """
-        bucket, prefix = object_stores.split(uri)
-        return cls(object_stores.client(bucket), bucket, prefix)
+        storage = cls(*object_stores.split(uri))
+        _ = storage.client
+        return storage
+
+    @property
+    def client(self) -> ObjectStore:
+        return object_stores.client(self.bucket)
 
     @property
     def uri(self) -> str:
@@ -59,7 +64,7 @@ class ObjectStorage:
             return any(self.client.list(self._key("") + "/", chunk_size=1))
 
     def folder(self, name: str) -> ObjectStorage:
-        return ObjectStorage(self.client, self.bucket, self._key(name))
+        return ObjectStorage(self.bucket, self._key(name))
 
     def folders(self) -> list[str]:
         with self._errors():
@@ -91,13 +96,11 @@ class ObjectStorage:
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
-        with self._errors(name):
-            try:
-                chunks = self.client.get(self._key(name)).stream(min_chunk_size=object_stores.BLOCK)
-            except FileNotFoundError:
-                raise StorageError(f"{self.location(name)}: no such object") from None
-            with io.BufferedReader(_Chunks(iter(chunks)), object_stores.BLOCK) as file:
+        try:
+            with io.BufferedReader(_Chunks(object_stores.chunks(self.location(name))), object_stores.BLOCK) as file:
                 yield file
+        except FileNotFoundError:
+            raise StorageError(f"{self.location(name)}: no such object") from None
 
     def put(self, name: str, data: bytes) -> None:
         with self._errors(name):
@@ -123,7 +126,6 @@ class ObjectStorage:
     def adopt(self, name: str, source: Path) -> None:
         with self._errors(name):
             self.client.put(self._key(name), source)  # in parts, if it is large; its name is that of its content
-            source.unlink(missing_ok=True)
 
     def remove(self, name: str, modified: float) -> bool:
         info = self.stat(name)

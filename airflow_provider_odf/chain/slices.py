@@ -14,13 +14,14 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf import multiformats
+from airflow_provider_odf import closed_files, multiformats
 from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import RESTORE, Dataset
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.storage import FileInfo
 from airflow_provider_odf.error_conversion import storage_error, system_error
 from airflow_provider_odf.errors import ChainCorrupted, StorageError
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 RECORD = "checked-slices"
 _FORMAT = "checked-slices 1"
 _THREADS = os.cpu_count() or 1
+_REQUESTS = 8
+"""Objects that are copied at once."""
 _BATCH = 65_536
 """Most rows of a batch."""
 
@@ -49,9 +52,38 @@ def name(part: DataSlice | Checkpoint) -> str:
     return f"{folder}/{part.physical_hash}"
 
 
-def location(dataset: Dataset, data_slice: DataSlice) -> str:
-    """Return the path or URI of a slice's file for engines."""
-    return dataset.storage.location(name(data_slice))
+def location(dataset: Dataset, part: DataSlice | Checkpoint) -> str:
+    """Return the path or URI of a slice's or checkpoint's file."""
+    return dataset.storage.location(name(part))
+
+
+def path(dataset: Dataset, part: DataSlice | Checkpoint) -> str:
+    """Return the path of a slice's or checkpoint's file on this machine: of one in an object store, that of a copy in
+    the dataset's cache.
+
+    :raises ChainCorrupted: there is no such object, or it has other bytes.
+    :raises StorageError: it cannot be read, or the copy cannot be written.
+    """
+    from airflow_provider_odf.records import files
+
+    with read_errors(location(dataset, part)):
+        return files.local(location(dataset, part), Path(_on_this_machine(dataset).location(name(part))).parent)
+
+
+def _on_this_machine(dataset: Dataset) -> LocalStorage:
+    """Return the storage of a dataset, or that of copies from an object store."""
+    if isinstance(dataset.storage, LocalStorage):
+        return dataset.storage
+    return LocalStorage(dataset.cache or closed_files.user_cache())
+
+
+def adopt(dataset: Dataset, part: DataSlice, source: Path) -> None:
+    """Take a finished file of this machine as that of a slice. It may be moved."""
+    dataset.storage.adopt(name(part), source)
+    copies = _on_this_machine(dataset)
+    if copies != dataset.storage:
+        with contextlib.suppress(StorageError):  # else it is copied from there
+            copies.adopt(name(part), source)
 
 
 def stat(dataset: Dataset, part: DataSlice | Checkpoint) -> FileInfo:
@@ -90,24 +122,37 @@ def check_unrecorded(
     progress: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Compare slices with their physical hash, except those that are unchanged by the record in the dataset's cache.
+    Of slices in an object store, copies on this machine are made and compared.
 
     :raises ChainCorrupted: a slice is missing or has other bytes.
     :raises StorageError: a slice cannot be read.
     """
     record = _recorded(dataset, dataset_id)
+    local = replace(dataset, storage=_on_this_machine(dataset))
+    if local.storage != dataset.storage:
+        _copy(dataset, [s for s in data_slices if local.storage.stat(name(s)) is None], progress)
     stamps: dict[str, list[int | str]] = {}
     for part in data_slices:
-        info = stat(dataset, part)
+        info = stat(local, part)
         stamps[part.physical_hash] = [info.size, *info.version]
     changed = [s for s in data_slices if record.get(s.physical_hash) != stamps[s.physical_hash]]
     if not changed:
         return
     progress(f"checking {counted(len(changed), 'slice')}, {counted(sum(s.size for s in changed), 'byte')}")
     with ThreadPoolExecutor(min(_THREADS, len(changed))) as pool:
-        list(pool.map(lambda s: check(dataset, s), changed))
+        list(pool.map(lambda s: check(local, s), changed))
     if dataset.cache is not None:
         content = {"dataset": dataset_id, "slices": record | stamps}
         cache_file.write(dataset.cache / RECORD, _FORMAT, json.dumps(content).encode())
+
+
+def _copy(dataset: Dataset, data_slices: Sequence[DataSlice], progress: Callable[[str], None]) -> None:
+    if not data_slices:
+        return
+    size = counted(sum(s.size for s in data_slices), "byte")
+    progress(f"copying {counted(len(data_slices), 'slice')} of {dataset.alias} to this machine, {size}")
+    with ThreadPoolExecutor(min(_REQUESTS, len(data_slices))) as pool:
+        list(pool.map(lambda s: path(dataset, s), data_slices))
 
 
 def _recorded(dataset: Dataset, dataset_id: str) -> dict[str, list[int | str]]:
@@ -175,8 +220,7 @@ def read(dataset: Dataset, data_slice: DataSlice, schema: pa.Schema, newest: int
     from airflow_provider_odf.records.files import open_parquet
     from airflow_provider_odf.records.schema import conform
 
-    source = location(dataset, data_slice)
-    with read_errors(source), open_parquet(source) as file:
+    with read_errors(location(dataset, data_slice)), open_parquet(path(dataset, data_slice)) as file:
         first, rows = file.num_row_groups, 0
         while first and (newest is None or rows < newest):
             first -= 1
@@ -199,8 +243,8 @@ def scan(
     """
     if offsets is not None and offsets.covers(data_slice):
         offsets = None
-    source = location(dataset, data_slice)
-    with read_errors(source):
+    source = path(dataset, data_slice)
+    with read_errors(location(dataset, data_slice)):
         if condition is None:
             yield from _batches(source, data_slice, schema, columns, offsets)
         else:
@@ -267,10 +311,9 @@ def count_operations(dataset: Dataset, data_slice: DataSlice, operation_column: 
 
     from airflow_provider_odf.records.files import open_parquet
 
-    source = location(dataset, data_slice)
     counts = dict.fromkeys(OPERATION_NAMES, 0)
     try:
-        with read_errors(source), open_parquet(source) as file:
+        with read_errors(location(dataset, data_slice)), open_parquet(path(dataset, data_slice)) as file:
             for batch in file.iter_batches(columns=[operation_column]):
                 for entry in pc.value_counts(batch.column(0)).to_pylist():
                     counts[OPERATION_NAMES[entry["values"]]] += entry["counts"]

@@ -96,7 +96,7 @@ class Storage(Protocol):
         ...
 
     def adopt(self, name: str, source: Path) -> None:
-        """Move a finished file of the work area to a name made of its hash; ``source`` no longer exists afterwards."""
+        """Take a finished file of this machine under a name made of its hash. It may be moved."""
         ...
 
     def remove(self, name: str, modified: float) -> bool:

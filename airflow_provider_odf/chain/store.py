@@ -9,7 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import unquote
 
-from airflow_provider_odf.chain import dataset_registry
+from airflow_provider_odf import closed_files
+from airflow_provider_odf.chain import cache_file, dataset_registry
 from airflow_provider_odf.chain.dataset import (
     LAYOUT,
     Dataset,
@@ -31,15 +32,22 @@ from airflow_provider_odf.wording import nearest, suggestion
 class Store:
     """Datasets in a storage.
 
-    :param work_area: folder of work in progress and disposable caches, shared by all users of the store.
+    :param exchange: what tasks pass to each other, on whatever machines they run.
+    :param work_area: folder of this machine for work in progress of a process, and for disposable caches.
     :param linked: datasets of other stores that are found by their ids before those of this store.
     :param others: stores in which ids are looked for that this store does not have.
     """
 
     def __init__(
-        self, storage: Storage, work_area: Path, linked: Sequence[Dataset] = (), others: Sequence[Store] = ()
+        self,
+        storage: Storage,
+        exchange: Storage,
+        work_area: Path,
+        linked: Sequence[Dataset] = (),
+        others: Sequence[Store] = (),
     ) -> None:
         self.storage = storage
+        self.exchange = exchange
         self.work_area = work_area
         self.registry = Registry(storage.folder(dataset_registry.FOLDER))
         self.others = tuple(others)
@@ -50,23 +58,23 @@ class Store:
     def open(cls, uri_or_path: str | Path, work_area: Path | None = None, others: Iterable[str] = ()) -> Store:
         """Return the store at a path or URI, which may not exist yet.
 
-        :param work_area: by default ``.work`` in the store, if that is a folder of this machine.
+        :param work_area: by default ``.work`` in the store. What tasks exchange through a store in an object store
+            always lies there, and the folder is by default one of the user's cache.
         :param others: paths and URIs of stores in which inputs are looked for by their ids.
-        :raises InvalidInput: the URI has an unknown scheme, or a remote store has no work area.
+        :raises InvalidInput: the URI has an unknown scheme, or no bucket.
         """
-        text = str(uri_or_path)
-        storage = open_storage(text)
-        if work_area is None:
-            if not isinstance(storage, LocalStorage):
-                raise InvalidInput(
-                    f"store {text}: a remote store needs a local work area: set `[odf] work_area` to a folder"
-                )
-            work_area = storage.root / ".work"
-        return cls(storage, work_area, others=[cls(open_storage(other), work_area) for other in others])
+        storage = open_storage(str(uri_or_path))
+        exchange = storage.folder(".work")
+        if isinstance(exchange, LocalStorage):
+            exchange = LocalStorage(work_area or exchange.root)
+            work_area = exchange.root
+        elif work_area is None:
+            work_area = _own_folder(storage.uri)
+        return cls(storage, exchange, work_area, others=[cls(open_storage(o), exchange, work_area) for o in others])
 
     def linked_to(self, datasets: Iterable[Dataset]) -> Store:
         """Return this store with datasets of other stores, which `find_id` finds first."""
-        return Store(self.storage, self.work_area, (*self._linked, *datasets), self.others)
+        return Store(self.storage, self.exchange, self.work_area, (*self._linked, *datasets), self.others)
 
     @property
     def uri(self) -> str:
@@ -95,9 +103,9 @@ class Store:
         """Return the store that has a dataset: this one or another one."""
         if self.owns(dataset):
             return self
-        return Store(open_storage(dataset.uri.removesuffix(f"/{dataset.alias}")), self.work_area)
+        return Store(open_storage(dataset.uri.removesuffix(f"/{dataset.alias}")), self.exchange, self.work_area)
 
-    def work(self, alias: DatasetAlias | str) -> Path:
+    def scratch(self, alias: DatasetAlias | str) -> Path:
         """Return a dataset's own directory in the work area, which may not exist.
 
         :raises InvalidInput: ``name`` is not a dataset name.
@@ -122,7 +130,12 @@ class Store:
 
     def _existing(self, folder: Storage, name: str) -> Dataset | None:
         dataset = existing(folder, DatasetAlias.parse(name))
-        return replace(dataset, cache=self.cache(name)) if dataset is not None else None
+        if dataset is None:
+            return None
+        cache = self.cache(name)
+        if not isinstance(folder, LocalStorage):  # what is on this machine is this user's alone
+            cache_file.make_folder(self.work_area, cache)
+        return replace(dataset, cache=cache)
 
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
         """Return the dataset of a name.
@@ -311,6 +324,14 @@ class Store:
         """Return the instruction to start a new history under a name; ``first`` is a step before the command."""
         command = Dataset(alias, self.folder(alias)).command("forget", "{}")
         return f"{first}run `{command}` to start a new history"
+
+
+def _own_folder(uri: str) -> Path:
+    """Return the user's own folder for work with a store in an object store, which is made: nobody else reads it."""
+    folder = closed_files.user_cache() / "stores" / sha256(uri.encode()).hexdigest()[:16]
+    with suppress(OSError):  # whoever writes there is told
+        closed_files.make_folders(folder)
+    return folder
 
 
 def parse_alias(alias: DatasetAlias | str) -> DatasetAlias:

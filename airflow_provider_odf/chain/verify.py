@@ -103,7 +103,8 @@ def _check_records(dataset: Dataset, data_slice: model.DataSlice) -> None:
 
     try:
         with slices.read_errors(file):
-            with open_parquet(file) as parquet:
+            copy = slices.path(dataset, data_slice)
+            with open_parquet(copy) as parquet:
                 records = parquet.metadata.num_rows
             if records != _count(data_slice):
                 interval = data_slice.offset_interval
@@ -111,7 +112,7 @@ def _check_records(dataset: Dataset, data_slice: model.DataSlice) -> None:
                     f"{file}: has {counted(records, 'record')}, but its block records the offsets {interval.start} to "
                     f"{interval.end}; the file is damaged: {RESTORE}"
                 )
-            actual = logical_hash(file)
+            actual = logical_hash(copy)
     except TypeUnsupported as e:
         raise ChainCorrupted(f"{file}: {e}") from e
     if actual != data_slice.logical_hash:

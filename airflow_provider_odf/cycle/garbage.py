@@ -109,7 +109,7 @@ def unused(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool =
     caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
     live, candidates = _mark_all(dataset, cutoff)
     unreachable = [item for item in (*files, *caches) if _is_named(item) and item.name not in live]
-    return [*candidates, *unreachable, *hidden, *_work(alias, store.work(alias), cutoff, is_idle)]
+    return [*candidates, *unreachable, *hidden, *_work(alias, store.scratch(alias), cutoff, is_idle)]
 
 
 def find_gone(store: Store, older_than: float, *, is_idle: bool = False) -> list[Garbage]:
@@ -119,7 +119,7 @@ def find_gone(store: Store, older_than: float, *, is_idle: bool = False) -> list
     for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
         caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
         items += filter(lambda item: _is_named(item) or item.name in _RECORDS, caches)
-        items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.work(alias), name, cutoff))
+        items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.scratch(alias), name, cutoff))
     return items
 
 
@@ -240,7 +240,7 @@ def check_no_run(store: Store, alias: str, cutoff: float) -> None:
 
     :raises InvalidInput: there is one; the message says until when.
     """
-    for run in sorted(_runs(store.work(alias)), key=lambda run: run.since):
+    for run in sorted(_runs(store.scratch(alias)), key=lambda run: run.since):
         if run.since >= cutoff:
             continue
         what = f"a run has been writing to it since {_text(run.since)}"

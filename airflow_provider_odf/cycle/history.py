@@ -51,10 +51,11 @@ def history(store: Store, dataset: Dataset, state: ChainState, progress: Progres
     """
     cache = store.cache_of(dataset)
     make_directory(cache)
-    slices.check_unrecorded(replace(dataset, cache=cache), state.dataset_id, state.slices, progress)
+    dataset = replace(dataset, cache=cache)
+    slices.check_unrecorded(dataset, state.dataset_id, state.slices, progress)
     return tuple(
         protocol.HistorySlice(
-            slices.location(dataset, s), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)
+            slices.path(dataset, s), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)
         )
         for s in state.slices
     )

@@ -44,7 +44,7 @@ def settle(
 
     :raises CommitConflict: all attempts lost.
     """
-    turn = _Turn(store.work(dataset) / ".turn", progress)
+    turn = _Turn(store.scratch(dataset) / ".turn", progress)
     try:
         conflict: CommitConflict | None = None
         for _ in range(ATTEMPTS):

@@ -40,7 +40,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
     def discard() -> None:
         """Remove the files of an input that is in the chain or never will be: no retry needs them."""
         if new_input.directory is not None:
-            work_area.discard(cycle.store.work(new_input.dataset) / new_input.directory)
+            work_area.discard(cycle.store.scratch(new_input.dataset) / new_input.directory)
 
     def merged(dataset: Dataset, work: Path) -> Candidate | UpToDate:
         step = _Merge(cycle, dataset, new_input)

@@ -118,7 +118,7 @@ class _PolledSource:
                     base=self.manifest.file.parent,
                     state=position.state,
                     system_time=cycle.system_time,
-                    directory=cycle.store.work(self.dataset.alias),
+                    directory=cycle.store.scratch(self.dataset.alias),
                     environment=Environment(cycle.environment),
                     tell=cycle.progress,
                     options=cycle.options,

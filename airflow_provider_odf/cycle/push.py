@@ -86,7 +86,7 @@ class Intake:
     @cached_property
     def directory(self) -> Path:
         """The directory of this push in the work area, created at first use."""
-        return work_area.new_input(self.cycle.store.work(self.dataset.alias))
+        return work_area.new_input(self.cycle.store.scratch(self.dataset.alias))
 
     def discard(self) -> None:
         if "directory" in self.__dict__:

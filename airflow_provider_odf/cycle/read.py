@@ -58,7 +58,7 @@ def check_input(store: Store, new_input: Input, dataset_id: str) -> None:
 def _directory(store: Store, new_input: Input) -> Path | None:
     """Return the folder of the seal. Files that were read ahead of the merge have a folder of their own."""
     read = [Path(path).parent for file in new_input.files for path in file.paths] if new_input.is_read else []
-    return read[0] if read else store.work(new_input.dataset) / new_input.directory if new_input.directory else None
+    return read[0] if read else store.scratch(new_input.dataset) / new_input.directory if new_input.directory else None
 
 
 def _paths(new_input: Input, directory: Path) -> list[Path]:
@@ -122,7 +122,7 @@ def read(cycle: Cycle, new_input: Input) -> Input:
     check_input(cycle.store, new_input, state.dataset_id)
     source = source_of(state, new_input.source_name)
     # In the folder of the fetched files it is removed with them; other files have no such folder.
-    parent = cycle.store.work(new_input.dataset)
+    parent = cycle.store.scratch(new_input.dataset)
     work = (parent / new_input.directory if new_input.directory else parent) / f"read-{uuid.uuid4().hex[:12]}"
     make_folders(work)
     features = work / "features"

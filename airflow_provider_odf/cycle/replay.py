@@ -61,7 +61,7 @@ def replay_transforms(
     :raises NotReplayable: a block cannot be computed here, and why; for example, another system wrote it.
     :raises ChainCorrupted: a block or slice is missing or damaged.
     """
-    work = store.work(dataset.alias)
+    work = store.scratch(dataset.alias)
     transformations = records = 0
     inputs = _Inputs(store, dataset)
     for before, block, after in _states(dataset):

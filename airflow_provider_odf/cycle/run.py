@@ -121,7 +121,7 @@ def finish(cycle: Cycle, new_input: NewInput) -> Outcome:
         return _publish(cycle, new_input)
     finally:
         if new_input.directory is not None:
-            shutil.rmtree(cycle.store.work(new_input.dataset) / new_input.directory, ignore_errors=True)
+            shutil.rmtree(cycle.store.scratch(new_input.dataset) / new_input.directory, ignore_errors=True)
 
 
 def _publish(cycle: Cycle, new_input: NewInput) -> Outcome:

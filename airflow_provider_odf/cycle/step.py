@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
+from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.cycle import candidates, held_back
 from airflow_provider_odf.cycle.contract_context import with_context
@@ -68,7 +69,7 @@ def candidate_of(
         return held_back.check(dataset, earlier)
     if (head := dataset.head()) not in heads:
         raise CommitConflict(f"dataset {dataset.alias}: head moved from {heads[-1]} to {head}{advice}")
-    with work_area.scratch(cycle.store.work(new.dataset)) as work:
+    with work_area.scratch(cycle.store.scratch(new.dataset)) as work:
         result = make(dataset, work)
     return held_back.check(dataset, result) if isinstance(result, Candidate) else result
 
@@ -97,13 +98,14 @@ class Step:
         """Move a slice of the engine into the dataset, and return it as a block records it."""
         if new is None:
             return None
-        self.dataset.storage.adopt(f"data/{new.physical_hash}", Path(new.path))
-        return model.DataSlice(
+        recorded = model.DataSlice(
             logical_hash=new.logical_hash,
             physical_hash=new.physical_hash,
             offset_interval=model.OffsetInterval(start=new.offset_interval.start, end=new.offset_interval.end),
             size=new.size,
         )
+        slices.adopt(self.dataset, recorded, Path(new.path))
+        return recorded
 
     def claim(
         self,

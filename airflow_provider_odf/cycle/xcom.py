@@ -66,7 +66,7 @@ class InputReference:
 def pass_input(store: Store, new_input: Input) -> dict[str, Any]:
     """Describe the input of a poll or push in the work area, and return the XCom that refers to it. All its files lie
     in its directory there."""
-    work, name = store.work(new_input.dataset), str(new_input.directory)
+    work, name = store.scratch(new_input.dataset), str(new_input.directory)
     _remove_old(work)
     files = tuple(_moved(file, lambda path: str(Path(path).relative_to(work / name))) for file in new_input.files)
     described = dataclasses.replace(new_input, files=files)
@@ -97,7 +97,7 @@ def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Input:
         raise InvalidInput(
             f"XCom: {reference.input[:80]!r} is not the name of an input: pass the XCom of a poll or push"
         )
-    work = store.work(reference.dataset)
+    work = store.scratch(reference.dataset)
     try:
         described = open_json((work / f"{reference.input}.json").read_bytes())
     except FileNotFoundError:

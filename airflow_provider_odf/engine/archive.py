@@ -17,6 +17,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from airflow_provider_odf.closed_files import user_cache
+
 QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
 _STALE_SECONDS = 86_400
 
@@ -87,10 +89,7 @@ def is_wanted() -> bool:
 
 
 def _path(java: str) -> Path:
-    cache = os.environ.get("ODF_CACHE_DIR") or os.path.join(
-        os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "airflow-provider-odf"
-    )
-    return Path(cache, f"classes-{_fingerprint(java)}.jsa")
+    return user_cache() / f"classes-{_fingerprint(java)}.jsa"
 
 
 def _fingerprint(java: str) -> str:

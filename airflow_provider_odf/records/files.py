@@ -1,12 +1,19 @@
-"""Data files: local paths, or URIs that Arrow supports (file, s3, gs, hdfs).
+"""Data files: local paths, objects of an object store under the hash of their content, or other URIs that Arrow
+supports (file, s3, gs, hdfs).
 
-Only this module opens them. Spark reads the same names with its own file systems.
+Only this module opens them. Of an object it opens a copy on this machine. Spark reads the same names with its own file
+systems.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
-from collections.abc import Iterable, Sequence
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -14,14 +21,77 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from airflow_provider_odf import object_stores
+from airflow_provider_odf.closed_files import FILE, make_folders, user_cache
+from airflow_provider_odf.error_conversion import storage_errors
+from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.multiformats import SHA3_256, multihash
+
 SMALL = 16 * 1024 * 1024
 """Maximum size in bytes of an input that the driver processes itself."""
 
 _BLOCK = 4 << 20
+_OBJECTS = tuple(f"{scheme}://" for scheme in object_stores.SCHEMES)
+
+
+def local(uri: str, folder: Path | None = None) -> str:
+    """Return the path of a data file on this machine: of an object under the hash of its content, that of a copy in a
+    folder, which all processes share and which may go while none of them reads.
+
+    :param folder: by default one of the user's cache.
+    :raises FileNotFoundError: there is no such object.
+    :raises ChainCorrupted: its content has another hash.
+    :raises StorageError: it cannot be read, or the copy cannot be written.
+    """
+    name = uri.rpartition("/")[2]
+    if not (uri.startswith(_OBJECTS) and name.startswith("f1620")):
+        return uri
+    folder = folder or user_cache() / "data"
+    copy = folder / name
+    if not _touch(copy):
+        _copy(uri, copy)
+    return str(copy)
+
+
+def _touch(path: Path) -> bool:
+    """Return whether a file exists, and set its time to that of this use."""
+    try:
+        os.utime(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:  # another user's
+        return path.exists()
+    return True
+
+
+def _copy(uri: str, target: Path) -> None:
+    chunks = object_stores.chunks(uri)
+    digest = hashlib.sha3_256()
+    with storage_errors(target), _unfinished(target) as (path, file):
+        for chunk in chunks:
+            digest.update(chunk)
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+        if (actual := multihash(SHA3_256, digest.digest())) != target.name:
+            raise ChainCorrupted(f"{uri}: checksum mismatch: the content has the hash {actual}")
+        path.replace(target)
+
+
+@contextmanager
+def _unfinished(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """Yield a new file beside a target and its path, and remove it if it was not moved."""
+    make_folders(target.parent)
+    path = target.with_name(f".pending-{secrets.token_hex(8)}")
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "wb") as file:
+            yield path, file
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def open_file(uri: str) -> BinaryIO:
-    if _is_path(uri):
+    if _is_path(uri := local(uri)):
         return open(uri, "rb")
     system, name = _resolve(uri)
     return io.BufferedReader(system.open_input_file(name), _BLOCK)
@@ -29,7 +99,7 @@ def open_file(uri: str) -> BinaryIO:
 
 def open_parquet(uri: str, **options: Any) -> pq.ParquetFile:
     """Return an open Parquet file; ``options`` are those of pyarrow."""
-    if _is_path(uri):
+    if _is_path(uri := local(uri)):
         return pq.ParquetFile(uri, **options)
     system, name = _resolve(uri)
     return pq.ParquetFile(system.open_input_file(name), **options)
@@ -90,7 +160,7 @@ def _info(uri: str) -> fs.FileInfo:
 
 
 def _resolve(uri: str) -> tuple[Any, str]:
-    if _is_path(uri):
+    if _is_path(uri := local(uri)):
         return fs.LocalFileSystem(), uri
     system, name = fs.FileSystem.from_uri(uri if "://" in uri else "file://" + uri.removeprefix("file:"))
     return system, name

@@ -60,7 +60,7 @@ def history(
     :raises InvalidInput: no columns are known yet, or Spark cannot have them.
     """
     schema = spark_schema(dataset.alias, state.row_schema())
-    paths = [Path(slices.location(dataset, part)).as_uri() for part in parts]
+    paths = [Path(slices.path(dataset, part)).as_uri() for part in parts]
     if not paths:
         return spark.createDataFrame([], schema)
     records = spark.read.schema(schema).parquet(*paths)

@@ -68,7 +68,7 @@ def test_only_what_no_ref_leads_to_is_garbage(store: Store, dataset: Dataset) ->
     refs("candidate-live", None, live)
     refs("rejected-1", None, rejected)
     refs("head", seed, published)
-    root, work, cache = Path(dataset.location), store.work("prices"), store.cache("prices")
+    root, work, cache = Path(dataset.location), store.scratch("prices"), store.cache("prices")
     put(root / "refs" / "candidate-bad", "no hash")
     put(root / "data" / UNKNOWN)
     put(root / "checkpoints" / UNKNOWN)
@@ -115,15 +115,15 @@ def test_nothing_young_is_garbage_and_a_young_candidate_keeps_its_blocks(store: 
     seed = dataset.head()
     beaten, published = block(dataset, seed, "beaten"), block(dataset, seed, "published")
     dataset.storage.compare_and_set_ref("head", seed, published)
-    put(store.work("prices") / "merge-1" / "part")
+    put(store.scratch("prices") / "merge-1" / "part")
     age(Path(store.location))
     dataset.storage.compare_and_set_ref("candidate-beaten", None, beaten)
-    os.utime(store.work("prices") / "merge-1")
+    os.utime(store.scratch("prices") / "merge-1")
     assert find(store, dataset) == {}
 
 
 def test_folders_of_killed_merges_go_at_once_and_those_of_running_ones_stay(store: Store, dataset: Dataset) -> None:
-    work = store.work("prices")
+    work = store.scratch("prices")
     with work_area.scratch(work) as running:
         age(work)
         assert find(store, dataset, 3 * DAY) == {}
@@ -140,8 +140,8 @@ def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset
     for name in ("prices", "acme/orders", "unknown"):
         put(store.cache(name) / (dataset.head() if name == "prices" else UNKNOWN) / "part-0.parquet")
         put(store.cache(name) / "checked-slices")
-        put(store.work(name) / "poll-1" / "file")
-        put(store.work(name) / ".turn")
+        put(store.scratch(name) / "poll-1" / "file")
+        put(store.scratch(name) / ".turn")
     store.registry.remember(dataset.alias, DID)
     store.registry.remember(DatasetAlias.parse("acme/orders"), DID)
     age(Path(store.location))
@@ -159,8 +159,8 @@ def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset
     assert found() == names
     assert "4 items, 40 bytes: deleted" in CliRunner().invoke(app, [*gc, "--delete"]).stderr
     assert found() == []
-    assert (store.work("unknown") / "poll-1" / "file").exists()
-    assert (store.work("prices") / "poll-1" / "file").exists()
+    assert (store.scratch("unknown") / "poll-1" / "file").exists()
+    assert (store.scratch("prices") / "poll-1" / "file").exists()
 
 
 def test_a_file_that_a_writer_meets_again_is_put_back(store: Store, dataset: Dataset) -> None:

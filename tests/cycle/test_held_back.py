@@ -67,7 +67,7 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     cycle = cycle_of(store, one, engine, Instant.parse("2024-01-02T00:00:00Z"))
     polled = poll(cycle)
     assert isinstance(polled, Input)
-    shutil.copytree(store.work("prices"), Path(store.location) / "kept")
+    shutil.copytree(store.scratch("prices"), Path(store.location) / "kept")
     with pytest.raises(InputHeldBack):
         merge(cycle, polled)
     dataset = store.dataset("prices")
@@ -75,7 +75,7 @@ def test_a_damaged_report_may_be_that_of_an_input_held_back(
     # A kill between the candidate's ref and its rejection leaves the candidate and its input.
     dataset.storage.compare_and_set_ref(rejection.ref, rejection.block_hash, None)
     dataset.storage.compare_and_set_ref(f"candidate-{polled.key}", None, rejection.block_hash)
-    shutil.copytree(Path(store.location) / "kept", store.work("prices"), dirs_exist_ok=True)
+    shutil.copytree(Path(store.location) / "kept", store.scratch("prices"), dirs_exist_ok=True)
     report = Path(dataset.location) / "info" / "reports" / f"{rejection.block_hash}.json"
     report.write_bytes(report.read_bytes().replace(b"has no rows", b"has no cows"))
     with pytest.raises(InputHeldBack):

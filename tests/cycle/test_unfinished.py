@@ -56,7 +56,7 @@ def lost_slice(numbers: Growing, hours: float) -> Path:
 
 def test_nothing_is_removed_beside_a_run_that_began_before(store: Store, numbers: Growing) -> None:
     lost = lost_slice(numbers, 2)
-    with work_area.scratch(store.work("numbers")) as work:
+    with work_area.scratch(store.scratch("numbers")) as work:
         for path in (work / ".owner", work):
             age(path, 2.5)
         refused = gc(store, "--older-than", "1", "--delete")
@@ -77,7 +77,7 @@ def test_nothing_is_removed_beside_a_run_that_began_before(store: Store, numbers
 
 def test_an_input_that_waits_for_its_merge(store: Store, numbers: Growing) -> None:
     """Its source may be a draft that no ref leads to. After a day it counts no longer."""
-    with work_area.polling(store.work("numbers")) as poll:
+    with work_area.polling(store.scratch("numbers")) as poll:
         pass
     lost = lost_slice(numbers, 2)
     age(poll, 3)
@@ -93,7 +93,7 @@ def test_an_input_that_waits_for_its_merge(store: Store, numbers: Growing) -> No
 
 
 def test_after_a_day_a_folder_without_a_lock_is_of_no_run(store: Store, numbers: Growing) -> None:
-    with work_area.polling(store.work("numbers")) as poll:
+    with work_area.polling(store.scratch("numbers")) as poll:
         pass
     lost = lost_slice(numbers, 2)
     age(poll, 25)
@@ -108,7 +108,7 @@ def test_a_killed_run_holds_nothing_up(store: Store, numbers: Growing) -> None:
         "with work_area.scratch(pathlib.Path(sys.argv[1])) as work:\n    print(work, flush=True)\n    time.sleep(600)\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(store.work("numbers"))], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program, str(store.scratch("numbers"))], stdout=subprocess.PIPE, text=True
     ) as run:
         work = Path(run.stdout.readline().strip())
         age(work / ".owner", 2)
@@ -157,7 +157,7 @@ def test_a_writer_loses_nothing_to_a_loop_of_collections(
     def write() -> None:
         try:
             for n in range(8):
-                with work_area.scratch(store.work("numbers")):
+                with work_area.scratch(store.scratch("numbers")):
                     numbers.append = lambda event: slowly(numbers, event)  # type: ignore[method-assign]
                     numbers.add(("+A", n, "x"))
         except BaseException as e:

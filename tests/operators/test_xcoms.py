@@ -144,7 +144,7 @@ def test_a_dataset_name_of_an_xcom_that_is_too_long_is_refused(polled, store):
 
 
 def test_a_damaged_description_says_what_to_do(where, polled, store):
-    path = store.work("orders") / f"{polled['input']}.json"
+    path = store.scratch("orders") / f"{polled['input']}.json"
     path.write_text(path.read_text()[:50])
     with pytest.raises(AirflowFailException, match=r"\.json is damaged: clear the task that fetched it"):
         merge(where, polled)

@@ -1,0 +1,140 @@
+"""Datasets in an object store: the same blocks as in a folder, whatever machine runs a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.cycle.messages import Outcome
+from airflow_provider_odf.cycle.run import run as run_cycle
+from airflow_provider_odf.errors import ContractRejected
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.runner.local import LocalRunner
+from tests.s3 import use
+
+from .conftest import Write, cycle_of
+
+pytestmark = pytest.mark.spark
+
+PRICES = """
+kind: DatasetSnapshot
+version: 1
+content:
+  name: prices
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch: {kind: FilesGlob, path: in/*.csv}
+      read: {kind: Csv, header: true, schema: [sku STRING, price BIGINT]}
+      merge: {kind: Snapshot, primaryKey: [sku]}
+"""
+
+EXPENSIVE = """
+kind: DatasetSnapshot
+version: 1
+content:
+  name: expensive
+  kind: Derivative
+  metadata:
+    - kind: SetTransform
+      inputs:
+        - datasetRef: did:odf:fed011616161616161616161616161616161616161616161616161616161616161616
+          alias: prices
+      transform:
+        kind: Sql
+        engine: spark
+        query: SELECT op, event_time, sku, price FROM prices WHERE price > 100
+"""
+
+CONTRACT = """
+dataContractSpecification: 1.2.1
+id: urn:prices
+info: {title: Prices, version: 1.0.0}
+models:
+  prices:
+    fields:
+      price: {type: long, minimum: 0}
+"""
+
+SEEDS = {
+    "prices": ("Root", f"did:odf:fed01{'16' * 32}"),
+    "expensive": ("Derivative", f"did:odf:fed01{'17' * 32}"),
+}
+
+
+@pytest.fixture
+def bucket(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """URI of a new store."""
+    use(s3, monkeypatch)
+    monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "cache"))
+    return f"s3://bucket/{uuid4().hex}"
+
+
+def seed(store: Store, name: str) -> None:
+    """Begin a dataset with a fixed id."""
+    dataset, (kind, dataset_id) = store.create(DatasetAlias.parse(name)), SEEDS[name]
+    draft = Draft(dataset)
+    draft.append(model.Seed(dataset_id=dataset_id, dataset_kind=kind), Instant.parse("2024-01-01T00:00:00Z"))
+    dataset.storage.compare_and_set_ref("head", None, draft.state.head)
+    store.registry.remember(dataset.alias, dataset_id)
+
+
+RunIn = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run_in(engine: LocalRunner) -> RunIn:
+    def run_in(store: Store, manifest: Path, hour: int, **options: object) -> Outcome:
+        (one,) = load([manifest]).manifests
+        return run_cycle(cycle_of(store, one, engine, Instant.parse(f"2024-01-01T{hour:02}:00:00Z"), **options))
+
+    return run_in
+
+
+def blocks(store: Store, name: str) -> list[str]:
+    return [block_hash for block_hash, _ in store.dataset(name).walk()]
+
+
+def test_blocks_are_those_of_a_folder(bucket: str, run_in: RunIn, write: Write, tmp_path: Path):
+    prices, expensive = write("prices.yaml", PRICES), write("expensive.yaml", EXPENSIVE)
+    stores = Store.open(tmp_path / "store"), Store.open(bucket)
+    for store in stores:
+        seed(store, "prices")
+        seed(store, "expensive")
+    for hour, rows in enumerate(("a,90\nb,110\n", "a,120\nc,7\n"), 10):
+        write(f"in/{hour}.csv", "sku,price\n" + rows)
+        for store in stores:
+            assert run_in(store, prices, hour).error is None
+            assert run_in(store, expensive, hour).error is None
+    local, remote = stores
+    assert len(blocks(local, "prices")) == 5
+    assert blocks(remote, "prices") == blocks(local, "prices")
+    assert blocks(remote, "expensive") == blocks(local, "expensive")
+    assert verify(remote.dataset("prices")).records == verify(local.dataset("prices")).records == 6
+    assert (
+        tail_rows(remote.dataset("prices"), 1).table.to_pylist()
+        == tail_rows(local.dataset("prices"), 1).table.to_pylist()
+    )
+    assert state_rows(remote.dataset("expensive")).table.column("sku").to_pylist() == ["a"]
+
+
+def test_a_contract_rejects_what_breaks_it(bucket: str, run_in: RunIn, write: Write):
+    prices, contract = write("prices.yaml", PRICES), write("prices.contract.yaml", CONTRACT)
+    store = Store.open(bucket)
+    write("in/1.csv", "sku,price\na,90\n")
+    assert run_in(store, prices, 10, contract_file=str(contract)).report.result == "passed"
+    head = store.dataset("prices").head()
+    write("in/2.csv", "sku,price\na,-1\n")
+    outcome = run_in(store, prices, 11, contract_file=str(contract))
+    assert isinstance(outcome.error, ContractRejected)
+    assert store.dataset("prices").head() == head

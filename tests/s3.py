@@ -1,0 +1,143 @@
+"""An S3 server in memory, and a relay before it that counts requests, loses answers and refuses."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import create_server
+
+import pytest
+
+from airflow_provider_odf import object_stores
+
+
+@contextmanager
+def serving_s3() -> Iterator[str]:
+    """Run a server that heeds conditions and has a bucket named ``bucket``, and yield its endpoint."""
+    with create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    endpoint = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(urllib.request.Request(f"{endpoint}/bucket", method="PUT"), timeout=5).close()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield endpoint
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let clients of this process and its children use a server."""
+    object_stores.client.cache_clear()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
+    monkeypatch.setenv("AWS_REGION", "us-east-1")
+
+
+class Relay(ThreadingHTTPServer):
+    """Passes requests on to a server. Of the writes of refs, the first ``lost`` answers are lost, ``how`` says in which
+    way. ``answer`` may answer a request itself, with a status and an error code, or with None to cut the connection."""
+
+    daemon_threads = True
+
+    def __init__(self, target: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.target, self.lost, self.how, self.ignores_conditions = target, 0, "cut", False
+        self.answer: Callable[[str, str], tuple[int, str] | bool | None] = lambda method, path: False
+        self.requests: list[tuple[str, str]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def kinds(self) -> Counter[str]:
+        """Return how many requests of each kind came since the last call; listings are a kind of their own."""
+        kinds = Counter("LIST" if _is_listing(method, path) else method for method, path in self.requests)
+        self.requests.clear()
+        return kinds
+
+
+def _is_listing(method: str, path: str) -> bool:
+    return method == "GET" and "list-type=2" in path
+
+
+@contextmanager
+def relaying(target: str) -> Iterator[Relay]:
+    server = Relay(target)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Relay
+
+    def _pass(self) -> None:
+        server = self.server
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        server.requests.append((self.command, self.path))
+        if (own := server.answer(self.command, self.path)) is not False:
+            self._send(*own) if own else self._cut()
+            return
+        headers = {"Content-Type": "binary/octet-stream"}
+        headers |= {k: v for k, v in self.headers.items() if k.lower() != "host"}
+        if server.ignores_conditions:
+            headers = {k: v for k, v in headers.items() if not k.lower().startswith("if-")}
+        request = urllib.request.Request(server.target + self.path, body, headers, method=self.command)
+        try:
+            answer = urllib.request.urlopen(request)
+        except urllib.error.HTTPError as e:
+            answer = e
+        content = answer.read()
+        if self.command == "PUT" and re.search("refs(/|%2F)", self.path) and server.lost > 0:
+            server.lost -= 1
+            self._cut() if server.how == "cut" else self._send(503, "SlowDown")
+            return
+        self.send_response(answer.code)
+        for name, value in answer.headers.items():
+            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", answer.headers["Content-Length"] if self.command == "HEAD" else len(content))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _pass  # noqa: N815
+
+    def _cut(self) -> None:
+        self.close_connection = True
+
+    def _send(self, status: int, code: str) -> None:
+        content = f"<Error><Code>{code}</Code></Error>".encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
