@@ -1,6 +1,6 @@
 """Kinds of fetch steps, one row each: their rules, their names in pages and lineage, and how far their states reach.
 
-``fetch_steps.py`` has the fields of a step, and ``source/fetchers.py`` the code that fetches it and looks for a change.
+``fetch_steps.py`` has the fields of a step, and its module in ``source/`` fetches it and looks for a change.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class FetchKind(Generic[Step]):
     templates as written, and None if lineage has no name for such sources.
     """
 
+    module: str | None = None
+    """Name of the module of ``source/``, see `source.fetchers.Fetcher`; None if no run can fetch such steps yet."""
     label: Callable[[Step], str] = lambda step: step.kind
     rules: Callable[[Step], Iterator[Finding]] = _no_rules
     identity: Callable[[Step], object] = lambda step: step
@@ -74,11 +76,19 @@ def kind_of(step: f.FetchStep) -> FetchKind[Any]:
     return FETCH_KINDS[step.kind]
 
 
+def supported() -> str:
+    """Return the kinds of steps that can be fetched, as messages list them."""
+    *others, last = (kind for kind, row in FETCH_KINDS.items() if row.module is not None)
+    return f"{', '.join(others)} or {last}"
+
+
 @rule
 def check(step: f.FetchStep) -> Iterator[Finding]:
     """Yield what is wrong with a fetch step."""
     yield from kind_of(step).rules(step)
     yield from _one_of(step)
+    if kind_of(step).module is None:
+        yield Finding((), f"{step.kind} is not supported yet: runs will fail", f"use {supported()}", is_warning=True)
 
 
 def lacks(step: f.FetchStep, mark: str = "") -> str:
@@ -251,6 +261,7 @@ def _time_pattern(pattern: str | None) -> Iterator[Finding]:
 
 FETCH_KINDS: Mapping[str, FetchKind[Any]] = MappingProxyType({
     "Url": FetchKind[f.FetchStepUrl](
+        module="url",
         label=lambda step: urls.public(step.url),
         rules=_url_rules,
         identity=lambda step: step.url,
@@ -258,6 +269,7 @@ FETCH_KINDS: Mapping[str, FetchKind[Any]] = MappingProxyType({
         event_time=f.EventTimeSourceFromMetadata(),
     ),
     "FilesGlob": FetchKind[f.FetchStepFilesGlob](
+        module="files_glob",
         label=lambda step: step.path,
         rules=_glob_rules,
         identity=lambda step: step.order or "ByName",
@@ -266,6 +278,7 @@ FETCH_KINDS: Mapping[str, FetchKind[Any]] = MappingProxyType({
         order=lambda step: step.order or "ByName",
     ),
     "Container": FetchKind[f.FetchStepContainer](
+        module="container",
         label=lambda step: f"container {step.image}",
         rules=_container,
         identity=lambda step: step.image.partition(":")[0],

@@ -7,14 +7,14 @@ know of a kind.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_provider_odf.errors import InvalidInput, OdfError, SourceError, SourceUnavailable
+from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest.template import Environment
-from airflow_provider_odf.source import container, files_glob, url
 from airflow_provider_odf.source.fetching import UNKNOWN, Context, Fetch, Watched
 
 if TYPE_CHECKING:
@@ -25,30 +25,22 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
 
 
-async def _only_a_poll_can_tell(_step: FetchStep, _watched: Watched) -> str:
-    return UNKNOWN
+class Fetcher(Protocol):
+    """Module that fetches the steps of a kind, imported at its first use: a poll of files needs no HTTP library.
 
-
-@dataclass(frozen=True)
-class Fetcher:
-    """Code for a kind of fetch step.
-
-    ``prepare`` fills the templates of a step and returns how to fetch it. ``check`` returns the version of new data, or
-    None if nothing is new. ``stamps`` returns those of the files that the next poll would fetch, by path; it is None
-    for a kind whose inputs are not files of a folder.
+    A module may also have ``check``, which returns the version of new data, or None if nothing is new; without it, only
+    a poll can tell. A module whose inputs are the files of a folder has ``stamps``, which returns the stamps by path of
+    the files that the next poll would fetch.
     """
 
-    prepare: Callable[[Any, Context], Fetch]
-    check: Callable[[Any, Watched], Awaitable[str | None]] = _only_a_poll_can_tell
-    stamps: Callable[..., dict[str, str]] | None = None
+    def prepare(self, step: Any, context: Context) -> Fetch:
+        """Fill the templates of a step, and return how to fetch it."""
 
 
-FETCHERS: Mapping[str, Fetcher] = {
-    "Url": Fetcher(url.prepare, url.check),
-    "FilesGlob": Fetcher(files_glob.prepare, files_glob.check, files_glob.stamps),
-    "Container": Fetcher(container.prepare),
-}
-"""Kind of a fetch step -> its code. Steps of other kinds are refused."""
+def _fetcher(step: FetchStep) -> Any:
+    """Return the `Fetcher` of a step, None if there is none."""
+    name = fetch_kinds.kind_of(step).module
+    return None if name is None else import_module(f".{name}", __package__)
 
 
 def fetch_of(step: FetchStep, context: Context) -> Fetch:
@@ -56,17 +48,15 @@ def fetch_of(step: FetchStep, context: Context) -> Fetch:
 
     :raises InvalidInput: a template cannot be filled, or such steps are not supported.
     """
-    fetcher = FETCHERS.get(step.kind)
+    fetcher: Fetcher | None = _fetcher(step)
     if fetcher is None:
-        *others, last = FETCHERS
-        raise InvalidInput(f"fetch step {step.kind} is not supported: use {', '.join(others)} or {last}")
+        raise InvalidInput(f"fetch step {step.kind} is not supported: use {fetch_kinds.supported()}")
     return fetcher.prepare(step, context)
 
 
 def has_stamps(step: FetchStep) -> bool:
     """Return whether the inputs of a step are the files of a folder, which have stamps."""
-    fetcher = FETCHERS.get(step.kind)
-    return fetcher is not None and fetcher.stamps is not None
+    return hasattr(_fetcher(step), "stamps")
 
 
 def stamps(
@@ -84,10 +74,12 @@ def stamps(
     :raises InvalidInput: the order needs event times, and the step has none.
     :raises SourceError: a link leads out of the folder.
     """
-    fetcher = FETCHERS.get(step.kind)
-    if fetcher is None or fetcher.stamps is None:
+    if not has_stamps(step):
         return None
-    return fetcher.stamps(step, base, state, options, system_time=system_time, discarded=discarded)
+    found: dict[str, str] = _fetcher(step).stamps(
+        step, base, state, options, system_time=system_time, discarded=discarded
+    )
+    return found
 
 
 async def check(
@@ -111,11 +103,12 @@ async def check(
     :raises SourceError: the source refuses.
     :raises SourceUnavailable: the source is unavailable now, or does not exist yet; retry later.
     """
-    fetcher, variables = FETCHERS.get(step.kind), Environment(environment)
-    if fetcher is None:
+    look: Callable[[FetchStep, Watched], Awaitable[str | None]] | None = getattr(_fetcher(step), "check", None)
+    if look is None:
         return UNKNOWN
+    variables = Environment(environment)
     try:
-        return await fetcher.check(step, Watched(base, state, variables, options, client, rejected, discarded))
+        return await look(step, Watched(base, state, variables, options, client, rejected, discarded))
     except (SourceUnavailable, SourceError) as e:
         kind: type[OdfError] = SourceUnavailable if isinstance(e, SourceUnavailable) else SourceError
         raise kind(variables.redact(str(e))) from None

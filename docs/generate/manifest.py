@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from airflow_provider_odf.engine.read.read import READERS
+from airflow_provider_odf.manifest.fetch_kinds import FETCH_KINDS
 from airflow_provider_odf.manifest.json_schema import manifest_schema
-from airflow_provider_odf.source.fetchers import FETCHERS
 from docs.generate.markdown import NOTICE, code, from_rst, table
 from docs.generate.properties import meaning
 
@@ -94,8 +93,8 @@ def _section(name: str, definition: dict[str, Any]) -> Iterator[str]:
     yield f"### {short(name)}\n"
     if about := definition.get("description"):
         yield from_rst(about) + "\n"
-    supported = FETCHERS if name.startswith("FetchStep") else READERS if name.startswith("ReadStep") else None
-    if supported is not None and short(name) not in supported:
+    kind = FETCH_KINDS.get(name.removeprefix("FetchStep"))
+    if kind is not None and kind.module is None:
         yield "Accepted in manifests, but not supported yet: running the dataset is an error that says so.\n"
     required = definition.get("required", ())
     rows = [

@@ -104,6 +104,12 @@ def test_fetch(outcome: Callable[..., Any], fetch: str, problems: list[str]) -> 
     assert outcome(manifest(fetch=fetch)).problems == problems
 
 
+def test_a_kind_that_no_run_can_fetch_is_a_warning(outcome: Callable[..., Any]) -> None:
+    got = outcome(manifest(fetch="{kind: Mqtt, host: h, port: 1883, topics: [{path: a}]}"))
+    assert (got.names, got.problems) == (["a"], [])
+    assert got.warnings == ["m.yaml:8:7: Mqtt is not supported yet: runs will fail (use Url, FilesGlob or Container)"]
+
+
 @pytest.mark.parametrize("url", ["data/a.csv", "/data/a.csv", "../a.csv", "file:a.csv", "file:///a.csv"])
 def test_a_path_is_fine(outcome: Callable[..., Any], url: str) -> None:
     got = outcome(manifest(fetch=f"{{kind: Url, url: '{url}'}}"))

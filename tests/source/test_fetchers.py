@@ -9,13 +9,14 @@ import pytest
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fetch_kinds, model
 from airflow_provider_odf.source import url
-from airflow_provider_odf.source.fetchers import FETCHERS
 
 
 def test_each_kind_of_the_specification_has_a_row():
     steps = get_args(get_args(model.FetchStep)[0])
     assert list(fetch_kinds.FETCH_KINDS) == [step.model_fields["kind"].default for step in steps]
-    assert list(FETCHERS) == ["Url", "FilesGlob", "Container"]
+    fetched = {kind: row.module for kind, row in fetch_kinds.FETCH_KINDS.items() if row.module}
+    assert fetched == {"Url": "url", "FilesGlob": "files_glob", "Container": "container"}
+    assert fetch_kinds.supported() == "Url, FilesGlob or Container"
 
 
 def test_each_scheme_that_a_manifest_may_have_is_fetched():
