@@ -49,7 +49,7 @@ class Traits:
     """Properties of a merge strategy."""
 
     module: str
-    """Name of the module with its kernel."""
+    """Module of ``engine/strategies/`` with its kernel."""
     has_key: bool = True
     compares_columns: bool = False
     """Whether ``compareColumns`` may limit what counts as a change."""
@@ -76,15 +76,15 @@ class Traits:
 _BY_KEY = ("Snapshot", "ChangelogStream", "UpsertStream")
 
 MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
-    "Append": Traits("airflow_provider_odf.engine.strategies.append", has_key=False, is_by_event_time=True),
+    "Append": Traits("append", has_key=False, is_by_event_time=True),
     "Ledger": Traits(
-        "airflow_provider_odf.engine.strategies.ledger",
+        "ledger",
         state=StateNeeded.KEYS,
         is_by_event_time=True,
         may_become=("Append", *_BY_KEY),
     ),
     "Snapshot": Traits(
-        "airflow_provider_odf.engine.strategies.snapshot",
+        "snapshot",
         compares_columns=True,
         state=StateNeeded.ROWS,
         has_current_rows=True,
@@ -92,13 +92,13 @@ MERGE_STRATEGIES: Mapping[str, Traits] = MappingProxyType({
         may_become=_BY_KEY,
     ),
     "ChangelogStream": Traits(
-        "airflow_provider_odf.engine.strategies.changelog_stream",
+        "changelog_stream",
         operation_column=OperationColumn.REQUIRED,
         has_current_rows=True,
         may_become=_BY_KEY,
     ),
     "UpsertStream": Traits(
-        "airflow_provider_odf.engine.strategies.upsert_stream",
+        "upsert_stream",
         state=StateNeeded.ROWS,
         operation_column=OperationColumn.OPTIONAL,
         has_current_rows=True,

@@ -1,7 +1,7 @@
 """Read steps of Open Data Fabric, one row each, with what manifests and readers agree on. Standard library only.
 
-``manifest/fragments.py`` has the options of a read step in a manifest. ``engine/read/read.py`` has its reader, which
-also decides whether a large file may be split.
+``manifest/fragments.py`` has the options of a read step in a manifest. The reader also decides whether a large file may
+be split.
 """
 
 from __future__ import annotations
@@ -24,26 +24,64 @@ class Types(Enum):
 
 @dataclass(frozen=True)
 class Format:
-    """Properties of a format.
+    """Properties of a format."""
 
-    ``empty`` is the content of a file without records, if the format needs more than 0 bytes.
-    """
-
+    reader: str
+    """Module of ``engine/read/`` and its function that opens a file, see `engine.read.read.Reader`."""
     media_type: str
+    suffixes: tuple[str, ...] = ()
+    """Suffixes of file names, the likeliest first."""
+    magic: bytes = b""
+    """First bytes of every file."""
     types: Types = Types.JSON
     has_geometry: bool = False
     """Whether a record is a GeoJSON Feature with its geometry as text in the column ``geometry``."""
     empty: str | None = None
+    """Content of a file without records, if the format needs more than 0 bytes."""
+    converter: str | None = None
+    """Module of ``source/`` whose ``convert`` writes a file as lines of GeoJSON Features, for the reader."""
+    columnar: str | None = None
+    """Module of ``engine/columnar/`` whose ``open_input`` reads a file without Spark where that gives the same rows."""
 
+
+COMPRESSIONS = {"Gzip": b"\x1f\x8b", "Zip": b"PK\x03\x04"}
+"""Compression format of a prepare step -> the first bytes of its files."""
 
 READ_STEPS: Mapping[str, Format] = MappingProxyType({
-    "Csv": Format("text/csv", Types.TEXT, empty="its header line"),
-    "GeoJson": Format("application/geo+json", has_geometry=True, empty="a FeatureCollection"),
-    "EsriShapefile": Format("application/vnd.shp", has_geometry=True),
-    "Parquet": Format("application/vnd.apache.parquet", Types.FILE, empty="its footer"),
-    "Json": Format("application/json", empty="`[]`"),
-    "NdJson": Format("application/x-ndjson"),
-    "NdGeoJson": Format("application/x-ndgeojson", has_geometry=True),
+    "Csv": Format(
+        "csv.open_csv", "text/csv", (".csv",), types=Types.TEXT, empty="its header line", columnar="csv_input"
+    ),
+    "GeoJson": Format(
+        "geo.open_geojson",
+        "application/geo+json",
+        (".geojson", ".json"),
+        has_geometry=True,
+        empty="a FeatureCollection",
+    ),
+    "EsriShapefile": Format(
+        "geo.open_shapefile",
+        "application/vnd.shp",
+        magic=COMPRESSIONS["Zip"],
+        has_geometry=True,
+        converter="shapefile",
+    ),
+    "Parquet": Format(
+        "parquet.ParquetFile",
+        "application/vnd.apache.parquet",
+        (".parquet",),
+        b"PAR1",
+        types=Types.FILE,
+        empty="its footer",
+        columnar="parquet_input",
+    ),
+    "Json": Format("json.open_json", "application/json", (".json",), empty="`[]`"),
+    "NdJson": Format("json.open_ndjson", "application/x-ndjson", (".ndjson", ".jsonl", ".json", ".ndgeojson")),
+    "NdGeoJson": Format(
+        "geo.open_ndgeojson",
+        "application/x-ndgeojson",
+        (".ndgeojson", ".geojson", ".ndjson", ".jsonl", ".json"),
+        has_geometry=True,
+    ),
 })  # fmt: skip
 """Kind of a read step -> its format, in the order of their numbers in metadata blocks."""
 

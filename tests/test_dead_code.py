@@ -26,6 +26,12 @@ PASSIVE = {
 """Decorators that hand their function to nobody, unlike those of commands and routes."""
 CALLED_BY_AIRFLOW = {"get_openlineage_facets_on_complete", "get_openlineage_facets_on_failure"}
 """Methods of operators that Airflow's provider of OpenLineage looks for."""
+TABLES = {
+    "manifest.fetch_kinds": ("source",),
+    "merge_strategies": ("engine.strategies",),
+    "read_steps": ("engine.read", "engine.columnar", "source"),
+}
+"""Tables that name modules, and the folders of these."""
 
 
 @cache
@@ -70,7 +76,8 @@ def uses() -> frozenset[str]:
         used |= {f"{name}.{attribute}" for at, attribute in of_names for local, name in pairs if local == at}
         # Modules that are imported when they are needed are named by texts, within their package.
         package = module if (ROOT / module.replace(".", "/")).is_dir() else module.rpartition(".")[0]
-        used |= {f"{package}.{text.partition('.')[0]}" for text in names_in_texts(nodes)}
+        packages = [package, *(f"{PACKAGE}.{folder}" for folder in TABLES.get(module.removeprefix(f"{PACKAGE}."), ()))]
+        used |= {f"{package}.{text.partition('.')[0]}" for package in packages for text in names_in_texts(nodes)}
     pages = "".join(path.read_text() for path in (ROOT / "docs").rglob("*.md"))
     used |= {".".join(pair) for pair in re.findall(rf"from ({PACKAGE}[\w.]*) import (\w+)", pages)}
     return frozenset(used)

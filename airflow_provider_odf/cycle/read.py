@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -22,13 +23,13 @@ from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.seal import first_altered, seal
-from airflow_provider_odf.source import shapefile
 from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
     from airflow_provider_odf.protocol import Column, ReadStep
+    from airflow_provider_odf.source.shapefile import Converted
 
 
 def seal_input(store: Store, new_input: Input, dataset_id: str) -> None:
@@ -88,13 +89,15 @@ def engine_inputs(
     :raises SourceError: a file is not a zip with a valid shapefile.
     :raises InvalidInput: a column of the schema is not in a shapefile.
     """
-    if read.kind != "EsriShapefile":
+    converter = read.format.converter
+    if converter is None:
         return EngineInputs(read, files)
+    convert: Callable[..., Converted] = import_module(f"airflow_provider_odf.source.{converter}").convert
     columns, converted, notices = read.columns, list[InputFile](), dict[str, None]()
     for index, file in enumerate(files):
         targets = [work / f"features-{index:05}-{part:05}.ndgeojson" for part, _ in enumerate(file.paths)]
         for path, target in zip(file.paths, targets, strict=True):
-            result = shapefile.convert(Path(path), target, read.sub_path, file.label, options, progress)
+            result = convert(Path(path), target, read.sub_path, file.label, options, progress)
             columns = columns or result.columns
             _check_columns(columns, result.columns, file.label)
             notices |= dict.fromkeys(result.notices)

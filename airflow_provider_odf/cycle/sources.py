@@ -91,17 +91,7 @@ def read_step(source: Source, new_input: Input, state: ChainState) -> protocol.R
 KINDS = {format_.media_type: kind for kind, format_ in READ_STEPS.items()}
 """Media types as the reference implementation names them, and the kinds of read steps for them."""
 
-_JSON = ("Json", "NdJson", "GeoJson", "NdGeoJson")
-_SUFFIXES = {
-    ".csv": ("Csv",),
-    ".json": _JSON,
-    ".geojson": ("GeoJson", "NdGeoJson"),
-    ".ndjson": ("NdJson", "NdGeoJson"),
-    ".jsonl": ("NdJson", "NdGeoJson"),
-    ".ndgeojson": ("NdGeoJson", "NdJson"),
-    ".parquet": ("Parquet",),
-}
-"""Suffix of a file -> possible formats, the likeliest first."""
+_SUFFIXES = {suffix for format_ in READ_STEPS.values() for suffix in format_.suffixes}
 
 _HEADER = {"present": True, "absent": False}
 
@@ -111,16 +101,16 @@ def media_type_of(names: Sequence[str], kind: str) -> str | None:
 
     :raises InvalidInput: the suffixes differ.
     """
-    suffixes = {PurePosixPath(urlsplit(name).path).suffix.lower() for name in names} & _SUFFIXES.keys()
-    shown = {_SUFFIXES[suffix] for suffix in suffixes if kind not in _SUFFIXES[suffix]}
-    if not shown:
+    suffixes = {PurePosixPath(urlsplit(name).path).suffix.lower() for name in names} & _SUFFIXES
+    others = [suffix for suffix in suffixes if suffix not in READ_STEPS[kind].suffixes]
+    if not others:
         return None
     if len(suffixes) > 1:
         raise InvalidInput(
             f"one push cannot mix the suffixes {', '.join(sorted(suffixes))}: push these files separately"
         )
-    likeliest = shown.pop()[0]
-    return next(media_type for media_type, kind in KINDS.items() if kind == likeliest)
+    formats = [format_ for format_ in READ_STEPS.values() if others[0] in format_.suffixes]
+    return min(formats, key=lambda format_: format_.suffixes.index(others[0])).media_type
 
 
 def read_as(step: ReadStep, media_type: str, label: str) -> ReadStep:

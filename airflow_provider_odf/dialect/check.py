@@ -28,6 +28,7 @@ from airflow_provider_odf.manifest import model as e
 from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.manifest.names import DatasetAlias, parse_ref
 from airflow_provider_odf.protocol import Column, DatasetVocabulary, SqlQueryStep
+from airflow_provider_odf.read_steps import READ_STEPS
 from airflow_provider_odf.run_functions import ONLY_IN_PLANS, RUN_FUNCTIONS
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ _DIALECTS = {"spark": "spark", DATAFUSION: "postgres"}
 """Engine that runs its own SQL -> the most similar dialect of the parser."""
 _KEYWORDS = (TokenType.CURRENT_DATE, TokenType.CURRENT_TIME, TokenType.CURRENT_TIMESTAMP)
 """Functions without parentheses."""
-_FORMATS = ("Csv", "Json", "NdJson", "Parquet")
-"""Kinds of readers that return the columns of their schema and no others."""
 _SYSTEM_TYPES = ("BIGINT", "INT", "TIMESTAMP", "TIMESTAMP")
 """Types of the system columns, in the order of the vocabulary."""
 
@@ -322,7 +321,7 @@ class _Declared:
 
 
 def _source_columns(source: _Source) -> Columns | None:
-    if source.read.kind not in _FORMATS:
+    if READ_STEPS[source.read.kind].has_geometry:  # a column that the schema need not have
         return None
     read = input_columns(ddl.read_step(source.read))
     try:

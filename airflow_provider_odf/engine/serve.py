@@ -114,7 +114,7 @@ class RequestHandler:
         request = event.request
         if event.needs_spark or not isinstance(request, protocol.MergeRequest):
             return True
-        return request.spark == "always" or request.read.kind not in ("Csv", "Parquet")
+        return request.spark == "always" or request.read.format.columnar is None
 
     def handle(self, event: Event) -> None:
         """Answer one request: write its progress, then its outcome."""

@@ -101,7 +101,7 @@ def _types(read: m.ReadStep) -> Findings:
     for column in columns(read):
         name, kind = column.name, column.type
         if step.types is Types.TEXT and kind.startswith(_NESTED):
-            message = f"column {name}: {kind} cannot be read from CSV"
+            message = f"column {name}: {kind} cannot be read from {read.kind}"
             yield Finding(column.path, message, "declare STRING, and use from_json in preprocess")
         if step.types is Types.JSON and any(key != "STRING" for key in _KEY.findall(kind)):
             yield Finding(column.path, f"column {name}: keys of a MAP are STRING in JSON")

@@ -18,6 +18,7 @@ from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.fetch_kinds import REMOTE
 from airflow_provider_odf.manifest.template import Environment
+from airflow_provider_odf.read_steps import COMPRESSIONS, READ_STEPS
 from airflow_provider_odf.source import local, poll
 from airflow_provider_odf.source.fetching import Context
 from airflow_provider_odf.source.options import Options
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from airflow_provider_odf.instant import Instant
 
 _QUERY = "${{ env.QUERY }}"
-_FORMS = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip", b"PAR1": "Parquet"}
-_READERS = {"Parquet": ("Parquet",), "zip": ("EsriShapefile",), "gzip": ()}
+_FORMS = {magic: name.lower() for name, magic in COMPRESSIONS.items()} | {
+    row.magic: kind for kind, row in READ_STEPS.items() if row.magic not in (b"", *COMPRESSIONS.values())
+}
+"""First bytes of a file -> its form."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +142,12 @@ def check_form(path: Path, kind: str, label: str) -> None:
     :raises InvalidInput: the file has another format.
     """
     with path.open("rb") as file:
-        begin = file.read(4)
-    form = next((form for magic, form in _FORMS.items() if begin.startswith(magic)), None)
-    if form is None or kind in _READERS[form]:
+        begin = file.read(max(map(len, _FORMS)))
+    magic = next((magic for magic in _FORMS if begin.startswith(magic)), None)
+    if magic is None or magic == READ_STEPS[kind].magic:
         return
-    hint = "" if form == "Parquet" else ": decompress it first, since push sources have no prepare steps"
+    form = _FORMS[magic]
+    hint = "" if form in READ_STEPS else ": decompress it first, since push sources have no prepare steps"
     raise InvalidInput(f"{label}: is a {form} file, but the source reads {kind}{hint}")
 
 

@@ -20,6 +20,7 @@ from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.sensitivity import MASKED, masked
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.read_steps import READ_STEPS
 from airflow_provider_odf.reading.export import stream
 from airflow_provider_odf.reading.row_page import Answer, Question, row_page, scan_of
 from airflow_provider_odf.ui.pages import HEADERS
@@ -129,9 +130,9 @@ class Form(StrEnum):
 
 
 _FORMS = {
-    Form.CSV: ("CSV", "text/csv; charset=utf-8"),
-    Form.PARQUET: ("Parquet", "application/vnd.apache.parquet"),
-    Form.NDJSON: ("NdJson", "application/x-ndjson"),
+    Form.CSV: ("CSV", f"{READ_STEPS['Csv'].media_type}; charset=utf-8"),
+    Form.PARQUET: ("Parquet", READ_STEPS["Parquet"].media_type),
+    Form.NDJSON: ("NdJson", READ_STEPS["NdJson"].media_type),
 }
 """Form of a file -> its name for readers and its content type."""
 

@@ -42,7 +42,7 @@ content:
         ("{kind: Csv, separator: '\\t', quote: '', escape: ''}", []),
         ("{kind: Csv, encoding: rot13}", ["m.yaml:9:35: unknown encoding 'rot13' (such as utf-8, latin1, windows-1252)"]),
         ("{kind: NdJson, encoding: windows-31j}", []),
-        ("{kind: Csv, schema: [a INT, b ARRAY<INT>]}", ["m.yaml:9:41: column b: ARRAY<INT> cannot be read from CSV (declare STRING, and use from_json in preprocess)"]),
+        ("{kind: Csv, schema: [a INT, b ARRAY<INT>]}", ["m.yaml:9:41: column b: ARRAY<INT> cannot be read from Csv (declare STRING, and use from_json in preprocess)"]),
         ("{kind: Json, schema: ['a ARRAY<MAP<INT, INT>>']}", ["m.yaml:9:35: column a has a map, which datasets do not support (select in preprocess, in Spark SQL: `to_json(a) AS a`)", "m.yaml:9:35: column a: keys of a MAP are STRING in JSON"]),
         ("{kind: Json, schema: ['a MAP<STRING, MAP<STRING, INT>>']}", ["m.yaml:9:35: column a has a map, which datasets do not support (select in preprocess, in Spark SQL: `to_json(a) AS a`)"]),
         ("{kind: Parquet, schema: ['a STRUCT<`MAP<`: ARRAY<INT>, b: STRUCT<c: INT>>']}", []),

@@ -110,13 +110,11 @@ class CsvInput:
 
 
 def open_input(request: MergeRequest, origin: MergeInput, stored: pa.Schema | None) -> CsvInput | None:
-    """Open an input. Return None if it is not one CSV file, or has types or formats that only Spark reads.
+    """Open an input. Return None if it has types or formats that only Spark reads.
 
     :raises InvalidQuery: an option, the header, names, types, keys or the stored schema do not allow it.
     """
     step = request.read
-    if step.kind != "Csv" or len(origin.paths) != 1 or request.preprocess is not None:
-        return None
     formats = Formats.of(step)
     if formats.date is not None or formats.timestamp is not None or (step.columns is None and step.infer_schema):
         return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.column_layout import Layout
-from airflow_provider_odf.engine.columnar import csv_input, parquet_input
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader
 
 
@@ -36,4 +37,8 @@ def open_input(request: MergeRequest, source: MergeInput, stored: pa.Schema | No
 
     :raises InvalidQuery: an option, the header, names, types, keys or the stored schema do not allow it.
     """
-    return parquet_input.open_input(request, source, stored) or csv_input.open_input(request, source, stored)
+    name = request.read.format.columnar
+    if name is None or len(source.paths) != 1 or request.preprocess is not None:
+        return None
+    opener: Callable[..., ColumnInput | None] = import_module(f".{name}", __package__).open_input
+    return opener(request, source, stored)

@@ -71,15 +71,11 @@ class ParquetInput:
 
 
 def open_input(request: MergeRequest, source: MergeInput, stored: pa.Schema | None) -> ParquetInput | None:
-    """Open an input. Return None if it is not one Parquet file, or has types that only Spark reads.
+    """Open an input. Return None if it has types that only Spark reads.
 
     :raises InvalidQuery: names, types, keys or the stored schema do not allow it.
     """
-    if request.read.kind != "Parquet" or len(source.paths) != 1:
-        return None
-    if request.read.columns is not None or request.preprocess is not None:
-        return None
-    if (fields := _fields(source.paths[0])) is None:
+    if request.read.columns is not None or (fields := _fields(source.paths[0])) is None:
         return None
     layout, own = layout_of(fields, request, stored)
     if own.op is not None or (own.event is not None and isinstance(own.event.dataType, T.StringType)):

@@ -65,7 +65,7 @@ def rows(raw: DataFrame, columns: Sequence[Column], step: ReadStep, label: Sql, 
     schema = spark_types(columns)
     if step.format.types is Types.TEXT and (nested := [f for f in schema if isinstance(f.dataType, NESTED)]):
         raise InvalidQuery(
-            f"column {nested[0].name}: {nested[0].dataType.simpleString().upper()} cannot be read from CSV: "
+            f"column {nested[0].name}: {nested[0].dataType.simpleString().upper()} cannot be read from {step.kind}: "
             "declare STRING, and use from_json in preprocess"
         )
     has_types = step.format.types is Types.FILE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from importlib import import_module
 from itertools import accumulate
 from typing import Protocol, TypeAlias
 
@@ -14,13 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.read import convert, raw, source
 from airflow_provider_odf.engine.read.convert import OpenFile, Read
-from airflow_provider_odf.engine.read.csv import open_csv
-from airflow_provider_odf.engine.read.geo import open_geojson, open_ndgeojson, open_shapefile
-from airflow_provider_odf.engine.read.json import open_json, open_ndjson
-from airflow_provider_odf.engine.read.parquet import ParquetFile
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import Column, PositionalHeader, ReadStep
-from airflow_provider_odf.read_steps import Types
+from airflow_provider_odf.read_steps import READ_STEPS, Types
 from airflow_provider_odf.records import files
 
 
@@ -34,23 +31,15 @@ class Source(Protocol):
 Reader: TypeAlias = Callable[[ReadStep, str, str], Source]
 """Function that opens a file from a read step, its path and its name in messages.
 
-Without a schema, columns come from the file.
+Without a schema, columns come from the file. It raises InvalidQuery if an option or the beginning of the data is not
+valid. Later problems appear when the rows are used.
 """
 
-READERS: dict[str, Reader] = {
-    "Csv": open_csv,
-    "EsriShapefile": open_shapefile,
-    "GeoJson": open_geojson,
-    "Json": open_json,
-    "NdGeoJson": open_ndgeojson,
-    "NdJson": open_ndjson,
-    "Parquet": ParquetFile,
-}
-"""Kind of a read step -> its reader.
 
-A reader raises InvalidQuery if an option or the beginning of the data is not valid. Later problems appear when the rows
-are used.
-"""
+def _open(step: ReadStep, path: str, label: str) -> Source:
+    module, _, name = step.format.reader.partition(".")
+    reader: Reader = getattr(import_module(f".{module}", __package__), name)
+    return reader(step, path, label)
 
 
 def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) -> Read:
@@ -62,9 +51,8 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
     :raises InvalidQuery: the step or the beginning of the data is not valid, or a file has 0 bytes and its format needs
         some. Later problems appear when the rows are used.
     """
-    reader = READERS.get(step.kind)
-    if reader is None:
-        raise InvalidQuery(f"read: {step.kind} is not a kind of read step: use one of {', '.join(READERS)}")
+    if step.kind not in READ_STEPS:
+        raise InvalidQuery(f"read: {step.kind} is not a kind of read step: use one of {', '.join(sorted(READ_STEPS))}")
     if not paths:
         raise InvalidQuery(f"{label}: no files to read")
     several = len(paths) > 1
@@ -74,7 +62,7 @@ def read(spark: SparkSession, step: ReadStep, paths: Sequence[str], label: str) 
             raise InvalidQuery(f"{name}: {reason}")
     parts = list[Read]()
     for path, name in named:
-        parts.append(reader(step, path, name).read(spark))
+        parts.append(_open(step, path, name).read(spark))
         step = replace(step, columns=step.columns or _columns(parts[-1].frame))
     notices = dict.fromkeys(notice for part in parts for notice in part.notices)
     headers = tuple(header for part in parts for header in part.headers)
@@ -128,11 +116,11 @@ def read_several(
 
     :raises InvalidQuery: as ``read`` does.
     """
-    if step.kind not in READERS or step.format.types is Types.FILE or (step.columns is None and step.infer_schema):
+    if step.kind not in READ_STEPS or step.format.types is Types.FILE or (step.columns is None and step.infer_schema):
         return None
     if any(len(paths) != 1 or source.unreadable(paths[0], step) for paths, _ in inputs):
         return None
-    sources = [READERS[step.kind](step, paths[0], label) for paths, label in inputs]
+    sources = [_open(step, paths[0], label) for paths, label in inputs]
     files = [one for one in sources if isinstance(one, OpenFile)]
     if len(files) < len(sources):
         return None

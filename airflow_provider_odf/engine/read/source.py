@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
-from airflow_provider_odf.read_steps import Types
+from airflow_provider_odf.read_steps import COMPRESSIONS, READ_STEPS, Types
 from airflow_provider_odf.records import files
 from airflow_provider_odf.wording import listed
 
@@ -26,8 +26,7 @@ LONGEST = 256 << 20
 EndOfRecords: TypeAlias = Callable[[bytes], int]
 """Function that returns the size of the complete records in data that begin with a record."""
 
-_COMPRESSIONS = {b"\x1f\x8b": "Gzip", b"PK\x03\x04": "Zip"}
-_PARQUET = b"PAR1"
+_PARQUET = READ_STEPS["Parquet"].magic
 
 _BLOCK = 4 << 20
 
@@ -97,7 +96,7 @@ def unreadable(path: str, step: ReadStep) -> str:
         begin = file.read(len(_PARQUET))
         if step.format.types is Types.FILE:
             return ""
-        if compression := next((name for magic, name in _COMPRESSIONS.items() if begin.startswith(magic)), None):
+        if compression := next((name for name, magic in COMPRESSIONS.items() if begin.startswith(magic)), None):
             return f"the file is compressed: add the prepare step Decompress with format {compression}"
         is_parquet = begin == _PARQUET and file.seek(-len(_PARQUET), os.SEEK_END) and file.read() == _PARQUET
         return "the file is Parquet: read it with kind Parquet" if is_parquet else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+from importlib import import_module
 
 from airflow_provider_odf.engine.strategies.strategy import Kernel
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES
@@ -10,5 +10,5 @@ from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES
 
 def kernel_of(kind: str) -> Kernel:
     """Return the kernel of a strategy."""
-    kernel: Kernel = importlib.import_module(MERGE_STRATEGIES[kind].module).kernel
+    kernel: Kernel = import_module(f".{MERGE_STRATEGIES[kind].module}", __package__).kernel
     return kernel

@@ -318,7 +318,7 @@ def test_options_that_cannot_be(refusal_of, option: dict[str, str], message: str
 
 
 def test_types_that_cannot_be(refusal_of) -> None:
-    assert refusal_of("Csv", "1\n", ["a ARRAY<INT>"]).startswith("column a: ARRAY<INT> cannot be read from CSV")
+    assert refusal_of("Csv", "1\n", ["a ARRAY<INT>"]).startswith("column a: ARRAY<INT> cannot be read from Csv")
     assert refusal_of("Csv", "1\n", ["a NUMBER"]) == "column a: 'NUMBER' is not a Spark type"
 
 
