@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from airflow_provider_odf import closed_files
 from airflow_provider_odf.chain.storage import PENDING
@@ -62,7 +63,7 @@ def _acquire(descriptor: int, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def pending(target: Path, content: bytes | Path) -> Iterator[Path]:
+def pending(target: Path, content: bytes | Path | BinaryIO) -> Iterator[Path]:
     """Write a finished file beside ``target``, synced to the disk; remove it afterwards if it was not moved."""
     make_directory(target.parent)
     pending = target.parent / f"{PENDING}{secrets.token_hex(8)}"
@@ -72,8 +73,10 @@ def pending(target: Path, content: bytes | Path) -> Iterator[Path]:
             if isinstance(content, Path):
                 with content.open("rb") as source:
                     shutil.copyfileobj(source, file, 1 << 20)
-            else:
+            elif isinstance(content, bytes):
                 file.write(content)
+            else:
+                shutil.copyfileobj(content, file, 1 << 20)
             file.flush()
             os.fsync(file.fileno())
         yield pending

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -135,6 +136,10 @@ class LocalStorage:
                 aside.rename(path)
             aside.unlink(missing_ok=True)
         return not is_needed
+
+    def remove_folder(self, name: str) -> None:
+        with storage_errors(self.root / name), contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self.root / name)
 
     def get_ref(self, name: str) -> str | None:
         data = self.get(ref_file(name))

@@ -135,6 +135,11 @@ class ObjectStorage:
             self._delete(name)
         return True
 
+    def remove_folder(self, name: str) -> None:
+        with self._errors(name):
+            for metas in self.client.list(f"{self._key(name)}/"):
+                self.client.delete([meta["path"] for meta in metas])
+
     def get_ref(self, name: str) -> str | None:
         data = self.get(ref_file(name))
         return data.decode("ascii", "replace").strip() or None if data is not None else None

@@ -103,6 +103,10 @@ class Storage(Protocol):
         """Remove a file unless a writer used it after ``modified``; return whether it was removed."""
         ...
 
+    def remove_folder(self, name: str) -> None:
+        """Remove a folder with all files below it, if it is there."""
+        ...
+
     def get_ref(self, name: str) -> str | None:
         """Return the block hash of a ref, or None if there is no such ref."""
         ...

@@ -113,6 +113,15 @@ class Store:
         name = parse_alias(alias)
         return self.work_area / str(name).lower()
 
+    def inputs(self, alias: DatasetAlias | str) -> Storage:
+        """Return the part of the exchange with the inputs of a dataset."""
+        return self.exchange.folder(str(parse_alias(alias)).lower())
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the store lies in an object store, not in a folder of this machine."""
+        return not isinstance(self.storage, LocalStorage)
+
     def get(self, alias: DatasetAlias | str) -> Dataset | None:
         """Return the dataset of a name, or None if there is none.
 
@@ -133,7 +142,7 @@ class Store:
         if dataset is None:
             return None
         cache = self.cache(name)
-        if not isinstance(folder, LocalStorage):  # what is on this machine is this user's alone
+        if self.is_remote:  # what is on this machine is this user's alone
             cache_file.make_folder(self.work_area, cache)
         return replace(dataset, cache=cache)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
-from airflow_provider_odf.cycle import held_back
+from airflow_provider_odf.cycle import exchange, held_back
 from airflow_provider_odf.cycle.history import StateCaches, history, make_directory
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, UpToDate
 from airflow_provider_odf.cycle.read import EngineInputs, check_input, engine_inputs
@@ -17,7 +17,6 @@ from airflow_provider_odf.errors import ChainCorrupted, InvalidQuery, OdfError
 from airflow_provider_odf.evolution import apply, columns
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
-from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -37,11 +36,6 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
     :raises InternalError: the engine broke down; nothing was changed.
     """
 
-    def discard() -> None:
-        """Remove the files of an input that is in the chain or never will be: no retry needs them."""
-        if new_input.directory is not None:
-            work_area.discard(cycle.store.scratch(new_input.dataset) / new_input.directory)
-
     def merged(dataset: Dataset, work: Path) -> Candidate | UpToDate:
         step = _Merge(cycle, dataset, new_input)
         try:
@@ -49,9 +43,9 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
         except OdfError as e:
             # The input is kept: it can be merged once the dataset is restored.
             if not e.is_transient and not isinstance(e, ChainCorrupted):
-                discard()
+                exchange.discard(cycle.store, new_input)
             raise
-        discard()
+        exchange.discard(cycle.store, new_input)
         return result
 
     heads = (new_input.base, new_input.head or new_input.base)

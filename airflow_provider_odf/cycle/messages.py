@@ -82,16 +82,23 @@ class Input:
     """Headers whose columns were matched by position, of files that were read already."""
     pushed: Pushed | None = None
     """Origin of pushed input; None for polled input."""
+    is_passed: bool = False
+    """Whether another task passed it on."""
 
     @property
     def key(self) -> str:
-        """The name of this input on this base at this time. Equal keys give equal candidates."""
+        """The name of this input on this base at this time. Equal keys give equal candidates, on whatever machine."""
         inputs = [
-            [f.label, [f.state.kind, f.state.value] if f.state else list(f.paths), f.event_time, *_stamp(f)]
+            [f.label, [f.state.kind, f.state.value] if f.state else self._names(f), f.event_time, *_stamp(f)]
             for f in self.files
         ]
         content = json.dumps([self.base, self.system_time, self.source_name, inputs])
         return hashlib.sha256(content.encode()).hexdigest()[:16]
+
+    def _names(self, file: InputFile) -> list[str]:
+        """Return the paths of a file, those in the directory of this input from there on."""
+        folder = f"/{self.directory}/"
+        return [path[path.rindex(folder) :] if folder in path else path for path in file.paths]
 
     @property
     def content(self) -> str | None:

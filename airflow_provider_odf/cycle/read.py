@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 from airflow_provider_odf import protocol
 from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.cycle import held_back
+from airflow_provider_odf.cycle.exchange import sealed_folder
 from airflow_provider_odf.cycle.messages import Input, InputFile, Progress
 from airflow_provider_odf.cycle.sources import read_step, source_of
 from airflow_provider_odf.error_conversion import storage_errors
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 def seal_input(store: Store, new_input: Input, dataset_id: str) -> None:
     """Seal the files of an input in its directory. Other files have no seal."""
-    if directory := _directory(store, new_input):
+    if directory := sealed_folder(store, new_input):
         seal(directory, _paths(new_input, directory), dataset=dataset_id)
 
 
@@ -44,7 +45,7 @@ def check_input(store: Store, new_input: Input, dataset_id: str) -> None:
     :raises ChainCorrupted: a file is missing or was changed.
     :raises StorageError: a file cannot be read.
     """
-    directory = _directory(store, new_input)
+    directory = sealed_folder(store, new_input)
     if directory is None:
         return
     with storage_errors(directory):
@@ -54,12 +55,6 @@ def check_input(store: Store, new_input: Input, dataset_id: str) -> None:
             f"{altered}: the file is missing or was changed after it was fetched for {new_input.dataset}: "
             "run again to fetch it again (in Airflow, clear the task that fetched it)"
         )
-
-
-def _directory(store: Store, new_input: Input) -> Path | None:
-    """Return the folder of the seal. Files that were read ahead of the merge have a folder of their own."""
-    read = [Path(path).parent for file in new_input.files for path in file.paths] if new_input.is_read else []
-    return read[0] if read else store.scratch(new_input.dataset) / new_input.directory if new_input.directory else None
 
 
 def _paths(new_input: Input, directory: Path) -> list[Path]:

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.dataset import is_hash
-from airflow_provider_odf.cycle import candidates
+from airflow_provider_odf.cycle import candidates, exchange
+from airflow_provider_odf.cycle.exchange import is_inside
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, SourceState
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.seal import open_json, sealed_json
-from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -64,13 +62,16 @@ class InputReference:
 
 
 def pass_input(store: Store, new_input: Input) -> dict[str, Any]:
-    """Describe the input of a poll or push in the work area, and return the XCom that refers to it. All its files lie
-    in its directory there."""
-    work, name = store.scratch(new_input.dataset), str(new_input.directory)
-    _remove_old(work)
-    files = tuple(_moved(file, lambda path: str(Path(path).relative_to(work / name))) for file in new_input.files)
-    described = dataclasses.replace(new_input, files=files)
-    (work / f"{name}.json").write_bytes(sealed_json(protocol.to_json(described)))
+    """Pass the input of a poll or push to the exchange, and return the XCom that refers to it. All its files lie in its
+    directory of the work area.
+
+    :raises StorageError: a file cannot be written.
+    """
+    name = str(new_input.directory)
+    directory = store.scratch(new_input.dataset) / name
+    files = tuple(_moved(file, lambda path: str(Path(path).relative_to(directory))) for file in new_input.files)
+    described = dataclasses.replace(new_input, files=files, is_passed=True)
+    exchange.put(store, new_input, sealed_json(protocol.to_json(described)))
     reference: dict[str, Any] = protocol.to_json(
         InputReference(
             dataset=new_input.dataset,
@@ -89,7 +90,10 @@ def pass_input(store: Store, new_input: Input) -> dict[str, Any]:
 def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Input:
     """Return the input that an XCom refers to; ``dataset`` is that of the task, if the task names one.
 
+    Its files are brought to this machine.
+
     :raises InvalidInput: the XCom does not come from `pass_input`, is of another dataset, or its input is missing.
+    :raises StorageError: a file cannot be read or written.
     """
     reference = _parse(InputReference, xcom)
     _expect(reference.dataset, dataset)
@@ -97,19 +101,25 @@ def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Input:
         raise InvalidInput(
             f"XCom: {reference.input[:80]!r} is not the name of an input: pass the XCom of a poll or push"
         )
-    work = store.scratch(reference.dataset)
-    try:
-        described = open_json((work / f"{reference.input}.json").read_bytes())
-    except FileNotFoundError:
+    data, location = exchange.description(store, reference.dataset, reference.input)
+    if data is None:
+        advice = (
+            "" if store.is_remote else "; if that task ran on another machine, set a work area that all workers share"
+        )
         raise InvalidInput(
-            f"{reference.dataset}: input {reference.input} is not in the work area {work}: clear the task that fetched "
-            "it; if that task ran on another machine, set a work area that all workers share"
-        ) from None
+            f"{reference.dataset}: input {reference.input} is not in the work area {location.rpartition('/')[0]}: "
+            f"clear the task that fetched it{advice}"
+        )
+    described = open_json(data)
     if described is None:
-        raise InvalidInput(f"{work / reference.input}.json is damaged: clear the task that fetched it")
-    new_input = protocol.from_json(Input, described)
-    files = tuple(_moved(file, lambda path: str(work / reference.input / path)) for file in new_input.files)
-    return dataclasses.replace(new_input, files=files)
+        raise InvalidInput(f"{location} is damaged: clear the task that fetched it")
+    new_input, directory = protocol.from_json(Input, described), store.scratch(reference.dataset) / reference.input
+    if new_input.directory != reference.input or not all(map(is_inside, (p for f in new_input.files for p in f.paths))):
+        raise InvalidInput(f"{location} names files elsewhere: clear the task that fetched it")
+    files = tuple(_moved(file, lambda path: str(directory / path)) for file in new_input.files)
+    new_input = dataclasses.replace(new_input, files=files)
+    exchange.fetch(store, new_input)
+    return new_input
 
 
 def pass_candidate(candidate: Candidate) -> dict[str, Any]:
@@ -201,10 +211,3 @@ def _summary(file: InputFile) -> FileSummary:
 
 def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
-
-
-def _remove_old(work: Path) -> None:
-    for path in work.glob("poll-*.json"):
-        with suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > work_area.ABANDONED:
-                path.unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,14 +13,20 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle.messages import Outcome
+from airflow_provider_odf.cycle.cycle import Cycle
+from airflow_provider_odf.cycle.merge import merge
+from airflow_provider_odf.cycle.messages import Candidate, Input, Outcome
+from airflow_provider_odf.cycle.poll import poll
+from airflow_provider_odf.cycle.publish import publish
 from airflow_provider_odf.cycle.run import run as run_cycle
-from airflow_provider_odf.errors import ContractRejected
+from airflow_provider_odf.cycle.xcom import pass_candidate, pass_input, receive_candidate, receive_input
+from airflow_provider_odf.errors import ChainCorrupted, ContractRejected
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.runner.local import LocalRunner
+from airflow_provider_odf.seal import sealed_json
 from tests.s3 import use
 
 from .conftest import Write, cycle_of
@@ -138,3 +145,72 @@ def test_a_contract_rejects_what_breaks_it(bucket: str, run_in: RunIn, write: Wr
     outcome = run_in(store, prices, 11, contract_file=str(contract))
     assert isinstance(outcome.error, ContractRejected)
     assert store.dataset("prices").head() == head
+
+
+@dataclass(frozen=True)
+class Machines:
+    """Two machines that share the bucket alone, with steps of one dataset on them."""
+
+    one: Store
+    other: Store
+    manifest: Path
+    engine: LocalRunner
+
+    def cycle(self, store: Store, hour: int) -> Cycle:
+        (manifest,) = load([self.manifest]).manifests
+        return cycle_of(store, manifest, self.engine, Instant.parse(f"2024-01-01T{hour:02}:00:00Z"))
+
+    def poll(self, store: Store, hour: int) -> dict[str, object]:
+        new_input = poll(self.cycle(store, hour))
+        assert isinstance(new_input, Input)
+        return pass_input(store, new_input)
+
+    def merge(self, store: Store, xcom: dict[str, object], hour: int) -> dict[str, object]:
+        candidate = merge(self.cycle(store, hour), receive_input(store, xcom))
+        assert isinstance(candidate, Candidate)
+        return pass_candidate(candidate)
+
+
+@pytest.fixture
+def machines(bucket: str, write: Write, tmp_path: Path, engine: LocalRunner) -> Machines:
+    stores = (Store.open(bucket, tmp_path / name) for name in ("one", "other"))
+    write("in/1.csv", "sku,price\na,90\n")
+    return Machines(*stores, write("prices.yaml", PRICES), engine)
+
+
+def test_an_input_of_another_machine_is_merged(machines: Machines):
+    xcom = machines.poll(machines.one, 10)
+    inputs = machines.one.inputs("prices")
+    assert sorted(info.name for info in inputs.files(xcom["input"])) == [
+        f"{xcom['input']}/file-00000",
+        f"{xcom['input']}/seal.json",
+    ]
+    candidate = machines.merge(machines.other, xcom, 10)
+    assert inputs.files(xcom["input"]) == []
+    assert machines.merge(machines.one, xcom, 10)["candidate"] == candidate["candidate"]
+    publish(machines.one, receive_candidate(machines.one, candidate))
+    assert machines.other.dataset("prices").head() == candidate["candidate"]
+    assert [row["sku"] for row in state_rows(machines.other.dataset("prices")).table.to_pylist()] == ["a"]
+
+
+def test_an_altered_input_in_the_bucket_is_refused(machines: Machines):
+    xcom = machines.poll(machines.one, 10)
+    machines.one.inputs("prices").put(f"{xcom['input']}/file-00000", b"sku,price\na,1\n")
+    with pytest.raises(ChainCorrupted, match="was changed after it was fetched for prices"):
+        machines.merge(machines.other, xcom, 10)
+
+
+@pytest.mark.parametrize("name", ["../../../stolen", "/etc/stolen"])
+def test_a_seal_in_the_bucket_cannot_name_files_elsewhere(machines: Machines, tmp_path: Path, name: str):
+    xcom = machines.poll(machines.one, 10)
+    machines.one.inputs("prices").put(f"{xcom['input']}/seal.json", sealed_json({"files": {name: ""}}))
+    with pytest.raises(ChainCorrupted, match="was changed after it was fetched"):
+        machines.merge(machines.other, xcom, 10)
+    assert not list(tmp_path.glob("**/stolen"))
+
+
+def test_an_input_that_was_removed_is_fetched_again(machines: Machines):
+    xcom = machines.poll(machines.one, 10)
+    machines.one.inputs("prices").remove_folder(xcom["input"])
+    with pytest.raises(ChainCorrupted, match="was changed after it was fetched"):
+        machines.merge(machines.other, xcom, 10)
