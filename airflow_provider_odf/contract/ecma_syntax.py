@@ -9,7 +9,7 @@ dialects give them one, which the author may have meant.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -92,113 +92,125 @@ class Characters:
     is_negated: bool = False
 
 
-@dataclass(frozen=True)
-class Assertion:
-    r"""``^``, ``$``, ``\b`` or ``\B``."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What a group matched. The number of the group counts from 1."""
-
-    group: int | str
-    at: int
-
-
-@dataclass(frozen=True)
-class Group:
-    """Alternatives in parentheses. ``opening`` is ``(`` for a group that captures, or ``(?:``, ``(?=``, ``(?<!`` …"""
-
-    opening: str
-    body: Alternatives
-    number: int = 0
-
-    @property
-    def is_look_behind(self) -> bool:
-        return self.opening in ("(?<=", "(?<!")
-
-
-@dataclass(frozen=True)
-class Repetition:
-    """A part that is repeated; without ``high``, any number of times."""
-
-    part: Node
-    low: int
-    high: int | None
-    is_lazy: bool
-
-
-@dataclass(frozen=True)
-class Alternatives:
-    """Alternatives, each a sequence of parts."""
-
-    branches: tuple[tuple[Node, ...], ...]
-
-
-Node: TypeAlias = Characters | Assertion | Reference | Group | Repetition
-
-_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!")
-_NAME = re.compile(r"\(\?<([^\W\d][\w$]*|[$_][\w$]*)>")
-_REPEAT = re.compile(r"([*+?]|\{(\d+)(,(\d*))?\})(\??)")
-_CONTROLS = {"f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
-_CODE = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]+)\}|c([a-zA-Z])|0(?![0-9])")
-_SYNTAX = frozenset("^$\\.*+?()[]{}|/")
-_HIGH, _LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
-_MOST_REPETITIONS = 2**31 - 1
-_CLOSING = {"(": ")", "[": "]"}
+Part: TypeAlias = str | Characters
+r"""Characters, or a sign of the pattern: ``(``, ``(?=``, ``)``, ``|``, ``^``, ``$``, ``\b``, ``{2,3}?``, ``(?:\1)``."""
 
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pattern as alternatives, with the number of groups and the numbers of those with a name."""
+    r"""The parts of a pattern in order. All dialects write references and repetitions in the same way.
 
-    root: Alternatives
-    groups: int
-    names: dict[str, int]
+    A regular pattern has no look-around, no references and no ``\B``. ``repetitions`` is the largest of its bounds.
+    """
+
+    parts: tuple[Part, ...]
+    is_regular: bool
+    repetitions: int
 
 
 def parse(pattern: str) -> Pattern:
     """Return the parts of a pattern.
 
-    :raises ValueError: it is no pattern of ECMA-262, with the place.
+    :raises ValueError: it is no pattern of ECMA-262, with the place, or Java has none with its matches.
     """
     parser = _Parser(pattern)
-    root = parser.alternatives()
+    parser.alternatives()
     if parser.at < len(pattern):
         raise parser.error("a ) without its (")
     if parser.modern is not None and parser.legacy is not None:
         raise parser.error(
             "not allowed in a pattern with \\p{…} or \\u{…}: escape what stands for itself", parser.legacy
         )
-    for reference in parser.references:
-        number = parser.names.get(reference.group) if isinstance(reference.group, str) else reference.group
-        if number is None or number > parser.groups:
-            raise parser.error(f"there is no group {reference.group}", reference.at)
-    return Pattern(root, parser.groups, parser.names)
+    targets = [parser.target(reference) for reference in parser.references]
+    if parser.is_endless:
+        raise ValueError(f"Java cannot look behind for any number of repetitions: limit them in {pattern}")
+    for reference, number in zip(parser.references, targets, strict=True):
+        parser.parts[reference.part] = parser.written(reference, number)
+    return Pattern(tuple(parser.parts), parser.is_regular and not targets, parser.repetitions)
+
+
+_OPENINGS = ("(?:", "(?=", "(?!", "(?<=", "(?<!")
+_NAME = re.compile(r"\(\?<([^\W\d][\w$]*|[$_][\w$]*)>")
+_REPEAT = re.compile(r"([*+?]|\{(\d+)(,(\d*))?\})(\??)")
+_BOUNDS: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+_REFERENCE = re.compile(r"\\(?:([1-9][0-9]*)|k<([^>]*)>)")
+_PROPERTY = re.compile(r"\\([pP])\{([^}]*)\}")
+_CONTROLS = {"f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
+_CODE = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]+)\}|c([a-zA-Z])|0(?![0-9])")
+_LOW_HALF = re.compile(r"\\u([0-9a-fA-F]{4})")
+_SYNTAX = frozenset("^$\\.*+?()[]{}|/")
+_HIGH, _LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
+_MOST_REPETITIONS = 2**31 - 1
+
+
+@dataclass(eq=False)
+class _Group:
+    """A group, or the whole pattern. ``around`` are the groups around it, each with its alternative; ``begin`` and
+    ``end`` are the indices of its parentheses among the parts. ``can_miss``: the rest may match without the group."""
+
+    opening: str
+    around: _Around
+    begin: int
+    can_miss: bool
+    end: int = 0
+    alternative: int = 0
+
+
+_Around: TypeAlias = tuple[tuple[_Group, int], ...]
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """A reference to a group by name or number, at a place of the pattern; ``part`` is its index among the parts."""
+
+    group: int | str
+    at: int
+    part: int
+    around: _Around
+    is_look_behind: bool
 
 
 class _Parser:
     """``at`` is the index of the next character."""
 
     def __init__(self, text: str) -> None:
-        self.text, self.at, self.groups = text, 0, 0
-        self.names: dict[str, int] = {}
-        self.references: list[Reference] = []
+        self.text, self.at = text, 0
+        self.parts: list[Part] = []
+        self.references: list[_Reference] = []
+        self.is_regular, self.is_endless, self.repetitions = True, False, 0
         self.modern: int | None = None
         """The last place of syntax that needs the flag ``u``."""
         self.legacy: int | None = None
         """The last place of syntax that the flag ``u`` does not allow."""
+        self._open = [_Group("", (), -1, False)]
+        self._groups: list[_Group] = []
+        self._names: dict[str, int] = {}
 
     def error(self, message: str, at: int | None = None) -> ValueError:
         return ValueError(f"{message}: character {(self.at if at is None else at) + 1} of {self.text}")
 
-    def alternatives(self) -> Alternatives:
-        branches = [tuple(self._sequence())]
+    def target(self, reference: _Reference) -> int:
+        """Return the number of the group of a reference, from 1."""
+        number = self._names.get(reference.group) if isinstance(reference.group, str) else reference.group
+        if number is None or number > len(self._groups):
+            raise self.error(f"there is no group {reference.group}", reference.at)
+        return number
+
+    def written(self, reference: _Reference, number: int) -> str:
+        """Return a reference to a group. In ECMA-262 it is empty where the group has not matched, in Java it fails."""
+        group, around = self._groups[number - 1], {*reference.around}
+        can_miss = group.can_miss and all(group is not other for other, _ in around)
+        apart = (other for other, alternative in group.around if (other, alternative) not in around)
+        if reference.is_look_behind or can_miss or any(other.can_miss or other.alternative for other in apart):
+            raise self.error(f"group {reference.group} may not have matched before the reference to it", reference.at)
+        return f"(?:\\{number})" if 0 < group.end < reference.part else "(?:)"
+
+    def alternatives(self) -> None:
+        self._sequence()
         while self._take("|"):
-            branches.append(tuple(self._sequence()))
-        return Alternatives(tuple(branches))
+            self.parts.append("|")
+            self._open[-1].alternative += 1
+            self._sequence()
 
     def _take(self, text: str) -> bool:
         if not self.text.startswith(text, self.at):
@@ -206,79 +218,100 @@ class _Parser:
         self.at += len(text)
         return True
 
-    def _sequence(self) -> Iterator[Node]:
+    def _sequence(self) -> None:
         while self.at < len(self.text) and self.text[self.at] not in "|)":
             if _REPEAT.match(self.text, self.at):
                 raise self.error("nothing to repeat")
-            part = self._part()
-            can_repeat = not isinstance(part, Assertion) and not (
-                isinstance(part, Group) and part.opening in _OPENINGS[1:]
-            )
-            repeat = _REPEAT.match(self.text, self.at)
-            yield self._repeated(part, repeat) if repeat and can_repeat else part
+            group = self._group() if self.text[self.at] == "(" else None
+            can_repeat = group.opening not in _OPENINGS[1:] if group else self._atom()
+            if can_repeat and (repeat := _REPEAT.match(self.text, self.at)):
+                self._repeat(repeat, group)
 
-    def _repeated(self, part: Node, repeat: re.Match[str]) -> Repetition:
+    def _repeat(self, repeat: re.Match[str], group: _Group | None) -> None:
         sign, low, upper, high, lazy = repeat.groups()
-        bounds: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-        least, most = bounds.get(sign) or (int(low), int(high) if high else int(low) if upper is None else None)
+        least, most = _BOUNDS.get(sign) or (int(low), int(high) if high else int(low) if upper is None else None)
         if most is not None and least > most:
             raise self.error("the bounds are in the wrong order")
         if max(least, most or 0) > _MOST_REPETITIONS:
             raise self.error(f"more than {_MOST_REPETITIONS} repetitions")
         self.at = repeat.end()
-        return Repetition(part, least, most, bool(lazy))
+        self.repetitions = max(self.repetitions, least, most or 0)
+        self.is_endless = self.is_endless or (most is None and self._is_look_behind)
+        if group and not least:
+            group.can_miss = True
+        written = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
+        self.parts.append(next((sign for sign in _BOUNDS if _BOUNDS[sign] == (least, most)), written) + lazy)
 
-    def _part(self) -> Node:
+    @property
+    def _is_look_behind(self) -> bool:
+        return any(group.opening in ("(?<=", "(?<!") for group in self._open)
+
+    @property
+    def _around(self) -> _Around:
+        return tuple((group, group.alternative) for group in self._open)
+
+    def _atom(self) -> bool:
+        """Read characters, a reference or an assertion. Return whether it can be repeated."""
         character = self.text[self.at]
-        if character == "(":
-            return self._group()
         if character == "[":
-            return self._class()
-        if character == "\\":
+            self.parts.append(self._class())
+        elif character == "\\":
             return self._escape()
-        self.legacy = self.at if character in "{}]" else self.legacy
-        self.at += 1
-        if character in "^$":
-            return Assertion(character)
-        return Characters(NOT_LINE_ENDS) if character == "." else _one(ord(character))
+        else:
+            self.legacy = self.at if character in "{}]" else self.legacy
+            self.at += 1
+            if character in "^$":
+                self.parts.append(character)
+                return False
+            self.parts.append(Characters(NOT_LINE_ENDS) if character == "." else _one(ord(character)))
+        return True
 
-    def _group(self) -> Group:
-        start, number = self.at, 0
+    def _group(self) -> _Group:
+        start = self.at
         opening = next((o for o in _OPENINGS if self._take(o)), "(")
+        group = _Group(opening, self._around, len(self.parts), opening in ("(?!", "(?<!", "(?<="))
         if opening == "(":
             name = _NAME.match(self.text, start)
             if self.text.startswith("(?", start) and not name:
                 raise self.error("ECMA-262 has no such group, nor inline flags")
-            number = self.groups = self.groups + 1
-            if name and name[1] in self.names:
+            self._groups.append(group)
+            if name and name[1] in self._names:
                 raise self.error(f"the group {name[1]} is repeated")
-            self.names |= {name[1]: number} if name else {}
+            self._names |= {name[1]: len(self._groups)} if name else {}
             self.at = name.end() if name else start + 1
-        body = self.alternatives()
+        self.is_regular = self.is_regular and opening in ("(", "(?:")
+        self.parts.append(opening)
+        self._open.append(group)
+        self.alternatives()
         if not self._take(")"):
             raise self.error("a ( without its )", start)
-        return Group(opening, body, number)
+        self._open.pop()
+        group.end = len(self.parts)
+        self.parts.append(")")
+        return group
 
-    def _escape(self) -> Node:
-        start = self.at
-        self.at += 1
-        if self.text[self.at : self.at + 1] in ("b", "B"):
-            self.at += 1
-            return Assertion(self.text[start : self.at])
-        if match := re.compile(r"[1-9][0-9]*|k<([^>]*)>").match(self.text, self.at):
+    def _escape(self) -> bool:
+        if self.text.startswith((r"\b", r"\B"), self.at):
+            self.is_regular = self.is_regular and self.text[self.at + 1] == "b"
+            self.parts.append(self.text[self.at : self.at + 2])
+            self.at += 2
+            return False
+        if match := _REFERENCE.match(self.text, self.at):
+            name = match[2] if match[1] is None else int(match[1])
+            self.references.append(_Reference(name, self.at, len(self.parts), self._around, self._is_look_behind))
             self.at = match.end()
-            self.references.append(Reference(match[1] if match[1] is not None else int(match[0]), start))
-            return self.references[-1]
-        self.at = start
+            self.parts.append("")
+            return True
         kind = self._class_escape()
-        return kind if kind is not None else _one(self._code())
+        self.parts.append(kind if kind is not None else _one(self._code()))
+        return True
 
     def _class_escape(self) -> Characters | None:
         r"""Read ``\d``, ``\p{L}`` and the like; None if there is no such escape."""
         if (ranges := CLASSES.get(self.text[self.at : self.at + 2])) is not None:
             self.at += 2
             return Characters(ranges)
-        if match := re.compile(r"\\([pP])\{([^}]*)\}").match(self.text, self.at):
+        if match := _PROPERTY.match(self.text, self.at):
             try:
                 characters = Characters(*property_named(match[2], is_negated=match[1] == "P"))
             except ValueError as e:
@@ -298,9 +331,9 @@ class _Parser:
             raise self.error("it ends with a backslash", start)
         escaped = self.text[self.at]
         if match := _CODE.match(self.text, self.at):
-            self.modern = start if match[3] else self.modern
-            self.at = match.end()
-            return self._low_half(_code_of(match), start)
+            byte, unit, point, control = match.groups()
+            self.modern, self.at = start if point else self.modern, match.end()
+            return ord(control) % 32 if control else self._low_half(int(byte or unit or point or "0", 16), start)
         if escaped in _CONTROLS or (is_in_class and escaped == "b"):
             self.at += 1
             return _CONTROLS.get(escaped, 0x08)
@@ -315,7 +348,7 @@ class _Parser:
         r"""Return a code point, with the low half of its surrogate pair that may follow: ``\ud83d\ude00``."""
         if code > ALL[-1][1]:
             raise self.error("there is no such code point", start)
-        low = re.compile(r"\\u([0-9a-fA-F]{4})").match(self.text, self.at)
+        low = _LOW_HALF.match(self.text, self.at)
         if code not in _HIGH or low is None or int(low[1], 16) not in _LOW:
             return code
         self.at = low.end()
@@ -358,10 +391,3 @@ class _Parser:
 
 def _one(code: int) -> Characters:
     return Characters(((code, code),))
-
-
-def _code_of(match: re.Match[str]) -> int:
-    byte, unit, point, control = match.groups()
-    if control:
-        return ord(control) % 32
-    return int(byte or unit or point or "0", 16)
