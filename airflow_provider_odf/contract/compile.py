@@ -55,17 +55,12 @@ def _key(model: Model, path: str, columns: tuple[str, ...]) -> Check:
 
 def _foreign_key(model: Model, clause: Clause) -> Check:
     """Return the check of a foreign key of several columns."""
+    check = Check(clause.path, "references", "foreign key")
     if "problem" in clause.value:
-        return Check(clause.path, "references", "foreign key", outcome="error", reason=clause.value["problem"])
+        return replace(check, outcome="error", reason=clause.value["problem"])
     columns, targets = tuple(clause.value["columns"]), clause.value["targets"]
-    check = Check(
-        clause.path,
-        "references",
-        f"({', '.join(columns)}) exists in ({', '.join(targets)})",
-        columns=columns,
-        arguments={"targets": targets},
-        is_sensitive=any(map(model.is_sensitive, columns)),
-    )
+    text, hides = f"({', '.join(columns)}) exists in ({', '.join(targets)})", any(map(model.is_sensitive, columns))
+    check = replace(check, description=text, columns=columns, arguments={"targets": targets}, is_sensitive=hides)
     return _elsewhere(check, targets)
 
 
@@ -108,12 +103,8 @@ class _FieldChecks:
             yield replace(check, outcome="informational", reason=reason) if is_computed else check
 
     def _checks(self) -> Iterator[Check]:
-        yield self._check(
-            self.field.path,
-            self.field.place.line,
-            "field_present",
-            KINDS["field_present"].text.format(field=self.path),
-        )
+        present = KINDS["field_present"]
+        yield self._check(self.field.path, self.field.place.line, present.name, present.text.format(field=self.path))
         for clause in self.field.clauses:
             if (check := self._of(clause)) is not None:
                 yield check
@@ -123,12 +114,15 @@ class _FieldChecks:
 
     def _of(self, clause: Clause) -> Check | None:
         if clause.name == "primaryKey" and clause.value:
-            return self._primary_key(clause)
+            columns = tuple(field.name for field in self.marked) if self.field in self.marked else (self.path,)
+            return replace(_key(self.model, clause.path, columns), field=self.path, line=clause.place.line)
         if (kind := OF_FIELDS.get(clause.name)) is not None and kind.is_switch and clause.value:
             check = self._clause(clause, kind.name)
             return replace(check, columns=(self.path,)) if kind.name == "unique" else check
         if clause.name == "config" and isinstance(clause.value, dict):
-            return self._physical_type(clause)
+            stored = replace(clause, value=clause.value.get("databricksType"), path=f"{clause.path}/databricksType")
+            check = self._clause(stored, "physical_type")
+            return replace(check, arguments={"type": str(stored.value)}) if stored.value else None
         if clause.name == "$ref":
             check = self._clause(clause, "ref", f"{self.path}: $ref {clause.value}")
             return replace(check, outcome="unsupported", reason="the reference points outside the document")
@@ -145,7 +139,8 @@ class _FieldChecks:
         return replace(_extension(clause), field=self.path)
 
     def _limit(self, clause: Clause, kind: Kind) -> Check:
-        arguments = {kind.argument: _argument(clause)}
+        value = _INTEGER_FORMATS[clause.value] if clause.name == "integerFormat" else clause.value
+        arguments = {kind.argument: _texts(value) if clause.name == "enum" else value}
         if clause.name in LIMITS and isinstance(clause.value, str):
             kind = replace(kind, types=TIME_TYPES)
         if self.field.type is not None and kind.argument != "type":
@@ -162,17 +157,11 @@ class _FieldChecks:
         if clause.name in LIMITS and isinstance(clause.value, str) and self.field.type is not None:
             reason = time_limits.problem(clause.value, is_time=self.field.type == "time")
             return replace(check, outcome="error", reason=reason) if reason else check
-        return _translated(check) if clause.name == "pattern" else check
-
-    def _primary_key(self, clause: Clause) -> Check:
-        columns = tuple(field.name for field in self.marked) if self.field in self.marked else (self.path,)
-        return replace(_key(self.model, clause.path, columns), field=self.path, line=clause.place.line)
-
-    def _physical_type(self, clause: Clause) -> Check | None:
-        if not (kind := clause.value.get("databricksType")):
-            return None
-        kind_of_field = replace(clause, value=kind, path=f"{clause.path}/databricksType")
-        return replace(self._clause(kind_of_field, "physical_type"), arguments={"type": str(kind)})
+        if clause.name == "pattern":  # in the dialect of the engine that matches it, too
+            patterns, problem = ecma_patterns.arguments(str(clause.value))
+            check = replace(check, arguments={**check.arguments, **patterns})
+            return replace(check, outcome="error", reason=problem) if problem else check
+        return check
 
     def _inner(self) -> Iterator[Check]:
         for end, child in self.field.children:
@@ -197,21 +186,6 @@ class _FieldChecks:
             self.is_in_sensitive or self.field.is_sensitive or (is_shown_whole and self.model.is_sensitive(self.path))
         )
         return Check(path, kind, text, self.path, line=line, is_sensitive=hides)
-
-
-def _argument(clause: Clause) -> Any:
-    """Return the value of a clause as an argument of its check."""
-    if clause.name == "enum":
-        return _texts(clause.value)
-    return _INTEGER_FORMATS[clause.value] if clause.name == "integerFormat" else clause.value
-
-
-def _translated(check: Check) -> Check:
-    """Return the check of a pattern with the pattern in the dialect of the engine that matches it."""
-    arguments, problem = ecma_patterns.arguments(str(check.arguments["pattern"]))
-    if problem:
-        return replace(check, outcome="error", reason=problem)
-    return replace(check, arguments={**check.arguments, **arguments})
 
 
 def _texts(values: Iterable[Any]) -> list[str]:
@@ -303,54 +277,36 @@ def compile_model(file: ContractFile, model: str) -> Contract:
     return replace(contract, model=model, checks=tuple(checks))
 
 
-def compile_models(file: ContractFile, models: Iterable[str]) -> Contract:
-    """Return the contract with the checks of some models, in the order of the file."""
+def compile_models(file: ContractFile, models: Iterable[str] | None = None) -> Contract:
+    """Return the contract with the checks of some models, by default of all, in the order of the file."""
     contract = file.contract
-    names = set(models)
+    names = {m.name for m in contract.models} if models is None else {*models}
+    others = tuple(f"{m.path}/" for m in contract.models if m.name not in names)
     checks = [check for m in contract.models if m.name in names for check in _model_checks(m)]
     checks += map(_extension, contract.unknown)
-    checks += (
-        *quality.of_contract(contract, names),
-        *service_levels.checks(contract, names),
-        *_contract_checks(contract),
-    )
+    checks += (*quality.of_contract(contract, names), *service_levels.checks(contract, names))
+    for clause in contract.clauses:
+        reason, line = f"{clause.name} of the whole contract is not supported yet", clause.place.line
+        checks.append(Check(clause.path, clause.name, clause.name, outcome="unsupported", reason=reason, line=line))
+    by_path: dict[str, Check] = {}  # an unknown key of a field is a clause of the field already
+    for check in _with_errors(checks, contract):
+        if not f"{check.path}/".startswith(others):
+            by_path.setdefault(check.path, check)
     return Contract(
         id=contract.id,
         model="",
         digest=file.digest,
-        checks=_one_each(c for c in _with_errors(checks, contract) if _is_about(contract, c.path, names)),
+        checks=tuple(by_path.values()),
         version=contract.version,
         title=contract.title,
         specification=contract.specification,
     )
 
 
-def _one_each(checks: Iterable[Check]) -> tuple[Check, ...]:
-    """Return the first check of each clause: an unknown key of a field is a clause of the field already."""
-    by_path: dict[str, Check] = {}
-    for check in checks:
-        by_path.setdefault(check.path, check)
-    return tuple(by_path.values())
-
-
-def _is_about(contract: DataContract, path: str, names: set[str]) -> bool:
-    """Whether a clause concerns a test of models: it is not in another model."""
-    others = [m.path for m in contract.models if m.name not in names]
-    return not any(f"{path}/".startswith(f"{other}/") for other in others)
-
-
-def _contract_checks(contract: DataContract) -> Iterator[Check]:
-    for clause in contract.clauses:
-        reason = f"{clause.name} of the whole contract is not supported yet"
-        yield Check(clause.path, clause.name, clause.name, outcome="unsupported", reason=reason, line=clause.place.line)
-
-
 def _model_checks(model: Model) -> Iterator[Check]:
-    hides = any(field.is_sensitive for field in model.fields)
-    present = Check(
-        model.path, "model_present", KINDS["model_present"].text.format(model=model.name), is_sensitive=hides
-    )
-    yield replace(present, model=model.name, line=model.place.line)
+    hides, text = any(field.is_sensitive for field in model.fields), KINDS["model_present"].text
+    present = Check(model.path, "model_present", text.format(model=model.name), model=model.name, is_sensitive=hides)
+    yield replace(present, line=model.place.line)
     marked = sorted(
         (f for f in model.fields if f.value("primaryKey")), key=lambda f: f.value("primaryKeyPosition") or 0
     )

@@ -135,36 +135,30 @@ def lint(path: Path) -> tuple[list[Problem], list[Problem]]:
         errors += e.problems
     else:
         errors += file.problems
-        checks = compile_models(file, [model.name for model in file.contract.models]).checks
+        checks = compile_models(file).checks
         errors += [*invalid_clauses(file, checks), *_keys(file), *_ranges(file), *examples.of_fields(file, checks)]
         warnings += _warnings(file, checks)
     places = {problem.place for problem in errors}
     errors += [p for p in problems.of_schema(document, is_standard(document)) if p.place not in places]
-    return sorted(_without_repetitions(errors)), sorted(set(warnings))
+    # Each problem once, with its fix if one of its repetitions has a fix.
+    once = {(p.place, p.message): p for p in sorted(errors, key=lambda problem: bool(problem.fix))}
+    return sorted(once.values()), sorted(set(warnings))
 
 
 def warnings_of(file: ContractFile) -> list[Problem]:
     """Return the warnings of a contract, in the order of their places."""
-    checks = compile_models(file, [model.name for model in file.contract.models]).checks
-    return sorted({*_warnings(file, checks)})
+    return sorted({*_warnings(file, compile_models(file).checks)})
 
 
 def _warnings(file: ContractFile, checks: Sequence[Check]) -> Iterator[Problem]:
     yield from file.unknown
-    yield from _status(file)
-    yield from _inapplicable(file, checks)
-    yield from examples.of_models(file, checks)
-
-
-def _without_repetitions(problems: Iterable[Problem]) -> Iterable[Problem]:
-    """Return each problem once, with its fix if one of its repetitions has a fix."""
-    return {(p.place, p.message): p for p in sorted(problems, key=lambda problem: bool(problem.fix))}.values()
-
-
-def _inapplicable(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
+    if file.contract.status.lower() in _ENDED:
+        path = ("status",) if is_standard(file.document) else ("info", "status")
+        yield Problem(file.place(*path), f"the contract is {file.contract.status}")
     for check in checks:
         if check.outcome == "unsupported":
             yield Problem(file.place_of(check.path), f"not enforced: {check.reason}")
+    yield from examples.of_models(file, checks)
 
 
 def _keys(file: ContractFile) -> Iterator[Problem]:
@@ -187,19 +181,7 @@ def _ranges(file: ContractFile) -> Iterator[Problem]:
         field = fields.pop()
         fields += [child for _, child in field.children]
         for low, high in _RANGES:
-            least, most = field.clause(low), field.clause(high)
-            if (
-                least
-                and most
-                and isinstance(least.value, Number)
-                and isinstance(most.value, Number)
-                and least.value > most.value
-            ):
-                message = f"{low} {least.value} is greater than {high} {most.value}: no value can satisfy both"
-                yield Problem(least.place, message, "correct one of them")
-
-
-def _status(file: ContractFile) -> Iterator[Problem]:
-    if file.contract.status.lower() in _ENDED:
-        path = ("status",) if is_standard(file.document) else ("info", "status")
-        yield Problem(file.place(*path), f"the contract is {file.contract.status}")
+            lower, upper = field.value(low), field.value(high)
+            if isinstance(lower, Number) and isinstance(upper, Number) and lower > upper and (at := field.clause(low)):
+                message = f"{low} {lower} is greater than {high} {upper}: no value can satisfy both"
+                yield Problem(at.place, message, "correct one of them")

@@ -118,10 +118,8 @@ def lines(report: ContractReport, subject: str) -> Iterator[str]:
             yield from _samples(result)
     if untested := [r for r in ordered if not r.is_enforced]:
         yield ""
-        yield from table(
-            (NOT_ENFORCED, "clause", "reason"),
-            [(r.outcome, _clause(r), _plain(r.reason)) for r in untested],
-        )
+        rows = [(r.outcome, _clause(r), _plain(r.reason)) for r in untested]
+        yield from table((NOT_ENFORCED, "clause", "reason"), rows)
     if passed := [r for r in ordered if r.outcome == "pass"]:
         yield ""
         yield f"passed: {counted(len(passed), 'clause')}"
@@ -135,22 +133,12 @@ def _error_rows(errors: Iterable[CheckResult]) -> Iterator[Sequence[str]]:
         groups.setdefault((state(error), error.model, error.reason or error.observed), []).append(error)
     for (outcome, model, reason), (first, *others) in groups.items():
         more = f", and {counted(len(others), 'other clause')} of {model or 'the contract'}" if others else ""
-        yield (
-            outcome,
-            _clause(first) + more,
-            str(first.line or ""),
-            _cut(reason, _LONGEST_REASON),
-        )
+        yield outcome, _clause(first) + more, str(first.line or ""), _cut(reason, _LONGEST_REASON)
 
 
 def _cells(result: CheckResult) -> Sequence[str]:
     numbers = (result.rows, result.failed_rows, result.line or None)
-    texts = (
-        state(result),
-        _clause(result),
-        _cut(result.expected),
-        _cut(result.observed or result.reason),
-    )
+    texts = (state(result), _clause(result), _cut(result.expected), _cut(result.observed or result.reason))
     return *texts, *("" if number is None else str(number) for number in numbers)
 
 
@@ -163,14 +151,10 @@ def _samples(result: CheckResult) -> Iterator[str]:
     if not result.samples:
         return
     names = tuple(dict.fromkeys(name for sample in result.samples for name in sample))
-    cells = [[_cut(_text(sample.get(name))) for name in names] for sample in result.samples]
+    cells = [[_cut(_shown(sample.get(name))) for name in names] for sample in result.samples]
     yield ""
     yield f"failing rows: {_clause(result)}"
     yield from (f"  {line}" for line in table(names, cells))
-
-
-def _text(value: object) -> str:
-    return "null" if value is None else str(value)
 
 
 def _plain(text: str) -> str:
@@ -186,9 +170,7 @@ def _cut(text: str, most: int = _MOST) -> str:
 _ELEMENTS = {
     "fail": "failure",
     "error": "error",
-    "warning": "skipped",
-    "unsupported": "skipped",
-    "informational": "skipped",
+    **dict.fromkeys(("warning", "unsupported", "informational"), "skipped"),
 }
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot represent."""
@@ -214,21 +196,13 @@ def as_junit(report: ContractReport, file: str = "") -> str:
 def _case(suite: ET.Element, result: CheckResult, report: ContractReport, file: str) -> None:
     place = {"file": file, "line": str(result.line)} if file and result.line else {}
     model = result.model or report.model or "contract"
-    case = ET.SubElement(
-        suite,
-        "testcase",
-        {"classname": _clean(f"{report.contract}.{model}"), "name": _clean(f"{result.description} ({result.path})")}
-        | place,
-    )
+    name = {"classname": f"{report.contract}.{model}", "name": f"{result.description} ({result.path})"}
+    case = ET.SubElement(suite, "testcase", {key: _clean(text) for key, text in name.items()} | place)
     if (element := _ELEMENTS.get(state(result))) is not None:
-        ending = ET.SubElement(case, element, {"message": _clean(_message(result)), "type": result.kind})
+        prefix = f"{NOT_ENFORCED}: " if not result.is_enforced else "warning: " if result.is_warning else ""
+        message = _clean(f"{prefix}{result.reason or result.observed}")
+        ending = ET.SubElement(case, element, {"message": message, "type": result.kind})
         ending.text = _clean(_details(result)) or None
-
-
-def _message(result: CheckResult) -> str:
-    text = result.reason or result.observed
-    prefix = f"{NOT_ENFORCED}: " if not result.is_enforced else "warning: " if result.is_warning else ""
-    return f"{prefix}{text}"
 
 
 def _details(result: CheckResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import ContractFile
@@ -12,9 +12,6 @@ from airflow_provider_odf.contract.model import Field, pointer
 from airflow_provider_odf.manifest.yaml_source import dump_yaml
 from airflow_provider_odf.protocol import Check
 from airflow_provider_odf.wording import counted
-
-if TYPE_CHECKING:
-    from airflow_provider_odf.contract.load import ContractFile
 
 
 def document(file: ContractFile) -> dict[str, Any]:
@@ -27,13 +24,13 @@ def document(file: ContractFile) -> dict[str, Any]:
         "status": contract.status or None,
         "specification": contract.specification,
         "document": _resolved(file),
-        "clauses": [_clause(check) for check in _checks(file)],
+        "clauses": [_clause(check) for check in compile_models(file).checks],
     }
 
 
 def lines(file: ContractFile) -> Iterator[str]:
     """Yield the contract as YAML with its references resolved. Comments mark the clauses that are not enforced."""
-    contract, checks = file.contract, _checks(file)
+    contract, checks = file.contract, compile_models(file).checks
     notes = {check.path: f"  # not enforced: {check.reason}" for check in checks if check.outcome}
     status = f", {contract.status}" if contract.status else ""
     yield f"{contract.title} {contract.version}{status}"
@@ -41,10 +38,6 @@ def lines(file: ContractFile) -> Iterator[str]:
     yield f"{counted(len(checks), 'clause')}, of which {len(notes)} are not enforced"
     yield ""
     yield from _tree(_resolved(file), "", "", notes)
-
-
-def _checks(file: ContractFile) -> tuple[Check, ...]:
-    return compile_models(file, [model.name for model in file.contract.models]).checks
 
 
 def _clause(check: Check) -> dict[str, Any]:
