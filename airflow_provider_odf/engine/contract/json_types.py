@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from types import MappingProxyType
 
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract.texts import BOOLEAN, NUMBER, SCALARS, TYPES
+from airflow_provider_odf.engine.contract.texts import BOOLEAN, NUMBER, SCALARS, TYPES, combined, replaced
 from airflow_provider_odf.protocol import Check
 
 _VOID = (T.NullType(), T.StructType())
@@ -56,20 +57,7 @@ class Shapes:
 
     def filled(self, kind: T.DataType, path: str) -> T.DataType:
         """Return the type of a field with the declared types in place of those that have no value but null."""
-        match kind:
-            case T.NullType():
-                return self.of(path)
-            case T.StructType():
-                return self._struct(kind, f"{path}.")
-            case T.ArrayType():
-                return T.ArrayType(self.filled(kind.elementType, f"{path}[]"))
-            case T.MapType():
-                return T.MapType(kind.keyType, self.filled(kind.valueType, f"{path}{{value}}"))
-            case _:
-                return kind
-
-    def _struct(self, kind: T.StructType, path: str) -> T.StructType:
-        return T.StructType([T.StructField(f.name, self.filled(f.dataType, f"{path}{f.name}")) for f in kind])
+        return replaced(kind, lambda inner, at: self.of(at) if isinstance(inner, T.NullType) else None, path)
 
     @property
     def columns(self) -> T.StructType:
@@ -156,7 +144,8 @@ class Fitting:
         if logical == "variant":
             return T.VariantType()
         if logical == "map" and isinstance(kind, T.StructType):
-            kind = T.MapType(T.StringType(), _merged(f.dataType for f in kind))
+            null: T.DataType = T.NullType()
+            kind = T.MapType(T.StringType(), reduce(_common, (f.dataType for f in kind), null))
         if kind in _VOID:
             shape = self.shapes.of(path)
             kind = shape if isinstance(kind, T.NullType | type(shape)) else T.StringType()
@@ -174,18 +163,11 @@ class Fitting:
         return T.VariantType()
 
 
-def _merged(kinds: Iterable[T.DataType]) -> T.DataType:
-    """Return the type that holds the values of several; STRING, as Spark infers it, if only text does."""
-    some = [kind for kind in kinds if not isinstance(kind, T.NullType)]
-    if not some:
-        return T.NullType()
-    if all(isinstance(kind, T.StructType) for kind in some):
-        fields: dict[str, list[T.DataType]] = {}
-        for inner in (f for kind in some if isinstance(kind, T.StructType) for f in kind):
-            fields.setdefault(inner.name, []).append(inner.dataType)
-        return T.StructType([T.StructField(name, _merged(of)) for name, of in fields.items()])
-    if all(isinstance(kind, T.ArrayType) for kind in some):
-        return T.ArrayType(_merged(kind.elementType for kind in some if isinstance(kind, T.ArrayType)))
-    if all(kind == some[0] for kind in some):
-        return some[0]
-    return T.DoubleType() if all(isinstance(kind, T.NumericType) for kind in some) else T.StringType()
+def _common(one: T.DataType, other: T.DataType) -> T.DataType:
+    """Return the type that holds the values of both; STRING, as Spark infers it, if only text does."""
+
+    def leaf(one: T.DataType, other: T.DataType) -> T.DataType:
+        are_numbers = isinstance(one, T.NumericType) and isinstance(other, T.NumericType)
+        return T.DoubleType() if are_numbers else T.StringType()
+
+    return combined(one, other, leaf) or T.StringType()

@@ -155,8 +155,8 @@ JUDGES: Mapping[str, Judge] = {
     "key": _key,
     "reference": _reference,
     "metric": _metric,
-    "newest time": metrics.freshness,
-    "oldest time": metrics.retention,
+    "newest time": metrics.age_of("the newest", "max"),
+    "oldest time": metrics.age_of("the oldest", "min"),
     "delay": metrics.latency,
 }
 """Measure of the table of clauses -> the function that judges clauses by it."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from pyspark.sql import types as T  # noqa: N812
@@ -41,16 +42,6 @@ def _now(instant: str) -> str:
     return f"to_timestamp({text(instant)})" if instant else "current_timestamp()"
 
 
-def freshness(check: Check, rows: Rows) -> Measured:
-    """Return whether the newest time is at most a duration before the time of the test."""
-    return _extreme(check, rows, "max", "the newest")
-
-
-def retention(check: Check, rows: Rows) -> Measured:
-    """Return whether the oldest time is at most a duration before the time of the test."""
-    return _extreme(check, rows, "min", "the oldest")
-
-
 def latency(check: Check, rows: Rows) -> Measured:
     """Return whether each row was processed at most a duration after its source time."""
     source, processed = (_time(path, rows) for path in check.columns)
@@ -62,23 +53,26 @@ def latency(check: Check, rows: Rows) -> Measured:
     return Measured(Values(late, about), f"at most {check.arguments['threshold']} later", example, "too late", shown)
 
 
-def _extreme(check: Check, rows: Rows, aggregate: str, what: str) -> Measured:
-    found = _time(check.field or "", rows)
-    now = _now(rows.as_of)
-    value = f"{aggregate}({_instant(found)})"
-    # One value for the report and the verdict, in one aggregate.
-    is_ok = f"{value} >= {now} - {_duration(check)}"
-    sql = f"struct(date_format({value}, {_FORMAT}), {is_ok}, CAST({now} - {value} AS STRING))"
-    expected = f"{what} is at most {check.arguments['threshold']} old"
-    measured = Measured(Aggregate(sql), expected, verdict=lambda count: _verdict_on_age(count, expected, what))
-    return masked(measured) if check.is_sensitive else measured
+def age_of(what: str, aggregate: str) -> Callable[[Check, Rows], Measured]:
+    """Return how to measure whether the newest or oldest time is at most a duration before the time of the test."""
 
+    def measure(check: Check, rows: Rows) -> Measured:
+        value, now = f"{aggregate}({_instant(_time(check.field or '', rows))})", _now(rows.as_of)
+        # One value for the report and the verdict, in one aggregate.
+        is_ok = f"{value} >= {now} - {_duration(check)}"
+        sql = f"struct(date_format({value}, {_FORMAT}), {is_ok}, CAST({now} - {value} AS STRING))"
+        expected = f"{what} is at most {check.arguments['threshold']} old"
 
-def _verdict_on_age(count: Count, expected: str, what: str) -> Verdict:
-    time, is_ok, age = count.value
-    if time is None:
-        return Verdict("fail", "no row has a time", expected)
-    return Verdict("pass" if is_ok else "fail", f"{what} is from {time}, {_plain(age)} old", expected, time)
+        def verdict(count: Count) -> Verdict:
+            time, is_ok, age = count.value
+            if time is None:
+                return Verdict("fail", "no row has a time", expected)
+            return Verdict("pass" if is_ok else "fail", f"{what} is from {time}, {_plain(age)} old", expected, time)
+
+        measured = Measured(Aggregate(sql), expected, verdict=verdict)
+        return masked(measured) if check.is_sensitive else measured
+
+    return measure
 
 
 def _plain(interval: str) -> str:
@@ -149,17 +143,12 @@ def _limited(check: Check, measured: Measured, number: Numbers, whole: Numbers |
     return replace(measured, expected=limits.text, verdict=verdict)
 
 
-def _failed(count: Count) -> int:
-    return count.failed
-
-
-def _rows(count: Count) -> int:
-    return count.rows
+_failed, _rows = attrgetter("failed"), attrgetter("rows")
 
 
 def _value(check: Check, sql: Sql) -> Measured:
     """Return the metric of a value that all rows have together. Of one row, a sum is the value itself."""
-    measured = _limited(check, Measured(Aggregate(sql), ""), lambda count: count.value)
+    measured = _limited(check, Measured(Aggregate(sql), ""), attrgetter("value"))
     return masked(measured) if check.is_sensitive else measured
 
 
@@ -317,9 +306,9 @@ METRICS: Mapping[str, Metric] = {
     ),
     "violations": _on_values(lambda check, found: (_violates(check, found), f"NOT ({found.is_null})")),
     "reference": _reference,
-    "duplicate_values": _on_keys(lambda count: count.failed_keys, _rows),
-    "repeated_rows": _on_keys(_failed, lambda count: count.complete),
-    "distinct_values": _on_keys(lambda count: count.keys),
+    "duplicate_values": _on_keys(attrgetter("failed_keys"), _rows),
+    "repeated_rows": _on_keys(_failed, attrgetter("complete")),
+    "distinct_values": _on_keys(attrgetter("keys")),
     "distinct_share": _on_keys(lambda count: count.keys / count.complete if count.complete else 0),
     "age": _age,
 }

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any
+from typing import Any, cast
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import types as T  # noqa: N812
@@ -18,6 +18,7 @@ from pyspark.sql import types as T  # noqa: N812
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.contract.conditions import ERRORS
 from airflow_provider_odf.engine.contract.rows import Unreadable, as_path, file_name
+from airflow_provider_odf.engine.contract.texts import combined, replaced
 from airflow_provider_odf.engine.spark_errors import root_cause
 from airflow_provider_odf.protocol import Source
 
@@ -72,7 +73,7 @@ class Columns:
         key = new.name.lower()
         old = self.readable.setdefault(key, new)
         first = self.files.setdefault(key, file)
-        kind = common_type(old.dataType, new.dataType)
+        kind = combined(old.dataType, new.dataType, _wider)
         if kind is None:
             types = f"{old.dataType.simpleString()} in {first} and {new.dataType.simpleString()} in {file}"
             self.broken.setdefault(key, f"{old.name} is of type {types}: write the files with one type")
@@ -96,7 +97,8 @@ def read(spark: SparkSession, source: Source) -> tuple[DataFrame, dict[str, str]
         try:
             schema = spark_internals.parquet_schema(spark, uri)
         except ERRORS as e:
-            problems.append(_problem(file_name(uri), root_cause(e).partition(": ")[2] or root_cause(e)))
+            cause, file = root_cause(e).partition(": ")[2] or root_cause(e), file_name(uri)
+            problems.append(cause if file in cause else f"{file}: {cause}")
             continue
         readable[uri] = columns.add(schema, file_name(uri))
     if not readable:
@@ -107,34 +109,24 @@ def read(spark: SparkSession, source: Source) -> tuple[DataFrame, dict[str, str]
 
 def _frames(reader: DataFrameReader, schema: T.StructType, files: Mapping[str, T.StructType]) -> Iterator[DataFrame]:
     """Yield the rows of files with their own schemas in a common schema."""
-    groups: dict[T.StructType, list[str]] = {}
+    groups: dict[T.DataType, list[str]] = {}
     for uri, own in files.items():
-        groups.setdefault(_struct_with_nulls(schema, own), []).append(as_path(uri))
+        groups.setdefault(_with_nulls(schema, own), []).append(as_path(uri))
     for kind, paths in groups.items():
-        frame = reader.schema(kind).parquet(*paths)
+        frame = reader.schema(cast(T.StructType, kind)).parquet(*paths)
         yield frame if kind == schema else frame.to(schema)
 
 
 def _with_nulls(kind: T.DataType, own: T.DataType) -> T.DataType:
     """Return a type with the type null where a file has it, which Spark reads as no other type."""
-    match kind, own:
-        case _, T.NullType():
-            return own
-        case T.StructType(), T.StructType():
-            return _struct_with_nulls(kind, own)
-        case T.ArrayType(), T.ArrayType():
-            return T.ArrayType(_with_nulls(kind.elementType, own.elementType))
-        case T.MapType(), T.MapType():
-            return T.MapType(kind.keyType, _with_nulls(kind.valueType, own.valueType))
-        case _:
-            return kind
+    nulls = set[str]()
 
+    def note(inner: T.DataType, path: str) -> None:
+        if isinstance(inner, T.NullType):
+            nulls.add(path.lower())
 
-def _struct_with_nulls(kind: T.StructType, own: T.StructType) -> T.StructType:
-    types = {f.name.lower(): f.dataType for f in own}
-    return T.StructType(
-        [T.StructField(f.name, _with_nulls(f.dataType, types.get(f.name.lower(), f.dataType))) for f in kind]
-    )
+    replaced(own, note)
+    return replaced(kind, lambda _, path: T.NullType() if path.lower() in nulls else None)
 
 
 def _unreadable_type(error: Exception) -> str:
@@ -147,24 +139,8 @@ def _unreadable_type(error: Exception) -> str:
     return f"the type {kind}, which Spark cannot read"
 
 
-def _problem(file: str, cause: str) -> str:
-    return cause if file in cause else f"{file}: {cause}"
-
-
-def common_type(one: T.DataType, other: T.DataType) -> T.DataType | None:
+def _wider(one: T.DataType, other: T.DataType) -> T.DataType | None:
     """Return the type that Spark reads values of both types as, None if there is none."""
-    if one == other or isinstance(other, T.NullType):
-        return one
-    if isinstance(one, T.NullType):
-        return other
-    if isinstance(one, T.StructType) and isinstance(other, T.StructType):
-        return _common_struct(one, other)
-    if isinstance(one, T.ArrayType) and isinstance(other, T.ArrayType):
-        element = common_type(one.elementType, other.elementType)
-        return T.ArrayType(element) if element else None
-    if isinstance(one, T.MapType) and isinstance(other, T.MapType) and one.keyType == other.keyType:
-        value = common_type(one.valueType, other.valueType)
-        return T.MapType(one.keyType, value) if value else None
     if isinstance(one, T.DecimalType) and isinstance(other, T.DecimalType):
         scale = max(one.scale, other.scale)
         digits = max(one.precision - one.scale, other.precision - other.scale) + scale
@@ -173,15 +149,3 @@ def common_type(one: T.DataType, other: T.DataType) -> T.DataType | None:
         if type(one) in types and type(other) in types:
             return max(one, other, key=lambda kind: types.index(type(kind)))
     return None
-
-
-def _common_struct(one: T.StructType, other: T.StructType) -> T.StructType | None:
-    names = dict.fromkeys((*one.fieldNames(), *other.fieldNames()))
-    kinds = {
-        name: common_type(one[name].dataType, other[name].dataType)
-        if name in one.fieldNames() and name in other.fieldNames()
-        else (one if name in one.fieldNames() else other)[name].dataType
-        for name in names
-    }
-    fields = [T.StructField(name, kind) for name, kind in kinds.items() if kind is not None]
-    return T.StructType(fields) if len(fields) == len(kinds) else None

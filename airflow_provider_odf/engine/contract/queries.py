@@ -49,7 +49,6 @@ class Queries:
 
     def __init__(self, spark: SparkSession, models: Mapping[str, Other], *, is_sensitive: bool = False) -> None:
         self._spark, self._models, self._is_sensitive = spark, models, is_sensitive
-        self._has_views = False
 
     def verdict(self, query: Query) -> Verdict:
         """Run a query and return the verdict on its number. A query that cannot run is the outcome ``error``."""
@@ -66,9 +65,9 @@ class Queries:
         return without_value(verdict) if query.is_sensitive else verdict
 
     def _value(self, sql: str) -> Any:
-        self._create_views()
+        views = self._views
         with _limited(self._spark):
-            frame = guard.run(self._spark, sql, "the query", [*self._models])
+            frame = guard.run(self._spark, sql, "the query", views)
             if len(frame.columns) != 1:
                 raise InvalidQuery(f"the query returns {len(frame.columns)} columns: select one number")
             rows = frame.take(2)
@@ -77,11 +76,11 @@ class Queries:
             raise InvalidQuery(f"the query returns {several}: select one number")
         return rows[0][0]
 
-    def _create_views(self) -> None:
-        if not self._has_views:
-            for name, model in self._models.items():
-                typed(model).createOrReplaceTempView(quoted(name))
-            self._has_views = True
+    @cached_property
+    def _views(self) -> list[str]:
+        for name, model in self._models.items():
+            typed(model).createOrReplaceTempView(quoted(name))
+        return [*self._models]
 
 
 def typed(model: Other) -> DataFrame:

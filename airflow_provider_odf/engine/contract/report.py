@@ -74,11 +74,15 @@ def report(
         results |= model.results()
         if failed_rows is not None:
             model.write_failed_rows(f"{failed_rows}/{name}")
+    for check in (check for check in contract.checks if check.path not in results):
+        without = (problems or {}).get(check.model, f"there is no data of model {check.model}")
+        verdict = Verdict(check.outcome, check.reason) if check.outcome else Verdict("error", without)
+        results[check.path] = _result(check, verdict)
     return ContractReport(
         contract.id,
         contract.digest,
         contract.model,
-        tuple(results.get(check.path) or _untested(check, problems or {}) for check in contract.checks),
+        tuple(results[check.path] for check in contract.checks),
         tested,
         tuple(dict.fromkeys((*sensitive(contract.checks), *hidden))),
         contract.specification,
@@ -119,12 +123,6 @@ def _marked(check: Check, columns: Iterable[str], anywhere: Iterable[str]) -> Ch
     return replace(check, is_sensitive=check.is_sensitive or is_named)
 
 
-def _untested(check: Check, problems: Mapping[str, str]) -> CheckResult:
-    if check.outcome:
-        return _result(check, Verdict(check.outcome, check.reason))
-    return _result(check, Verdict("error", problems.get(check.model, f"there is no data of model {check.model}")))
-
-
 def _result(check: Check, verdict: Verdict) -> CheckResult:
     return CheckResult(
         check.path,
@@ -155,8 +153,11 @@ class _Model:
         if any(needs_re2(c.broken) for c in conditions if isinstance(c, Values)):
             register_re2(rows.scan.keyed.sparkSession)
         self._verdicts |= self._alone({p: j for p, j in judged.items() if isinstance(j, Query | Expectation)})
-        self.tested, self._counts = self._count()
-        self._verdicts |= self._unreadable()
+        every, self._counts = self._count()
+        self.tested = 0 if isinstance(every, Failure) else every.rows
+        if isinstance(every, Failure):
+            verdict = Verdict("error", every.message)
+            self._verdicts |= {check.path: verdict for check in checks if check.kind == "model_present"}
         self._samples = self._sample()
 
     def results(self) -> Mapping[str, CheckResult]:
@@ -168,18 +169,15 @@ class _Model:
         failing = {path: self._measured[path].condition for path in self._samples}
         if failing:
             frame = self._rows.scan.failing(failing, FAILED_CLAUSES).limit(MOST_FAILED_ROWS)
-            names = (*filter(self._is_written, self._rows.schema.fieldNames()), FAILED_CLAUSES)
-            columns = [f"{self._written(name)} AS {quoted(name)}" for name in names]
+            # The text of records that are no rows is only there if there are some.
+            has_malformed = any(check.kind == "model_present" for check in self._checks if check.path in failing)
+            names = [n for n in self._rows.schema.fieldNames() if n != self._rows.malformed or has_malformed]
+            columns = [f"{self._written(name)} AS {quoted(name)}" for name in (*names, FAILED_CLAUSES)]
             try:
                 frame.selectExpr(*columns).write.mode("overwrite").parquet(path)
             except ERRORS:
                 readable = [column for column in columns if _is_readable(frame, column)]
                 frame.selectExpr(*readable).write.mode("overwrite").parquet(path)
-
-    def _is_written(self, name: str) -> bool:
-        """Whether failing rows have a column. The text of records that are no rows is only there if there are some."""
-        kinds = {check.kind for check in self._checks if check.path in self._samples}
-        return name != self._rows.malformed or "model_present" in kinds
 
     def _of(self, check: Check) -> CheckResult:
         if check.path in self._verdicts:
@@ -204,30 +202,23 @@ class _Model:
         samples = self._samples[check.path]
         words = verdict.reason if verdict else f"{counted(count.failed, 'row')} {measured.what}".rstrip()
         observed = ", ".join(_short(s.text) for s in samples.rows[:_EXAMPLES]) if measured.example else ""
+        examples = (self._example(sample, measured.example is not None) for sample in samples.rows[:_EXAMPLES])
         return replace(
             result,
             outcome="fail",
-            reason=": ".join(filter(None, [words, self._examples(measured, samples)])),
+            reason=": ".join(filter(None, [words, ", ".join(filter(None, examples))])),
             observed=verdict.observed if verdict else observed,
             offsets=samples.offsets if self._rows.has_offsets else (),
             samples=tuple(json.loads(sample.row) for sample in samples.rows),
         )
 
-    def _count(self) -> tuple[int, dict[str, Count | Failure]]:
+    def _count(self) -> tuple[Count | Failure, dict[str, Count | Failure]]:
+        """Return the numbers of all rows, and those of each condition."""
         conditions: list[Condition] = [m.condition for m in self._measured.values()]
         every, *counts = self._rows.scan.counts([_EVERY_ROW, *conditions])
         if isinstance(every, Failure) and self._rows.has_offsets:  # a dataset is damaged, not a condition
             raise every.error
-        self._every = every
-        tested = 0 if isinstance(every, Failure) else every.rows
-        return tested, dict(zip(self._measured, counts, strict=True))
-
-    def _unreadable(self) -> Mapping[str, Verdict]:
-        """Return the verdict that the rows cannot be read, if so."""
-        if not isinstance(self._every, Failure):
-            return {}
-        verdict = Verdict("error", self._every.message)
-        return {check.path: verdict for check in self._checks if check.kind == "model_present"}
+        return every, dict(zip(self._measured, counts, strict=True))
 
     def _alone(self, judged: Mapping[str, Query | Expectation]) -> Mapping[str, Verdict]:
         """Return the verdicts of clauses that need Spark jobs of their own."""
@@ -302,12 +293,8 @@ class _Model:
             return value
         return f"CASE WHEN {value} IS NULL OR {record} IS NULL THEN {value} ELSE '{MASK}' END"
 
-    def _examples(self, measured: Measured, samples: Samples) -> str:
-        """Return the first failing rows as text: ``B at offset 4``, or ``B with id 7``."""
-        texts = (self._example(sample, measured.example is not None) for sample in samples.rows[:_EXAMPLES])
-        return ", ".join(filter(None, texts))
-
     def _example(self, sample: Sample, has_text: bool) -> str:
+        """Return a failing row as text: ``B at offset 4``, or ``B with id 7``."""
         if self._rows.has_offsets:
             return f"{_short(sample.text)} at offset {sample.offset}" if has_text else f"offset {sample.offset}"
         row: dict[str, Any] = json.loads(sample.row)

@@ -61,10 +61,6 @@ def _opposite(check: Check) -> str:
     return KINDS[check.kind].comparison.opposite
 
 
-def _present(check: Check, found: Found) -> Verdict:
-    return Verdict("pass", "the column exists", "a column", found.type_name)
-
-
 def _not_null(check: Check, found: Found) -> Rule:
     """A nested field is required in each struct around it that exists."""
     return _rule(check, f"{found.parent} IS NOT NULL AND {found.is_null}" if found.parent else found.is_null)
@@ -111,17 +107,12 @@ def _sql_of(value: str | int | float) -> Sql:
 
 
 def _match(check: Check, found: Found) -> Rule:
-    pattern = str(check.arguments.get("java", check.arguments["pattern"]))
-    re2 = check.arguments.get("re2")
+    """Judge texts by a pattern, or by that of a format."""
+    _require(T.StringType, check, found)
+    form, re2 = check.arguments.get("format"), check.arguments.get("re2")
+    pattern = FORMATS[str(form)] if form else str(check.arguments.get("java", check.arguments.get("pattern")))
     is_match = matches(found.sql, pattern) if re2 is None else f"{_RE2}({found.sql}, {text(str(re2))})"
-    _require(T.StringType, check, found)
     return _rule(check, f"NOT {is_match}")
-
-
-def _format(check: Check, found: Found) -> Rule:
-    broken = f"NOT {matches(found.sql, FORMATS[str(check.arguments['format'])])}"
-    _require(T.StringType, check, found)
-    return _rule(check, broken)
 
 
 _RE2 = "odf_matches"
@@ -147,18 +138,10 @@ def _contains(values: pa.Array, patterns: pa.Array) -> pa.Array:
 
 def _digits(check: Check, found: Found) -> Rule:
     """Judge the number of digits: those before the point, and the decimal places without zeros at the end."""
+    _require(T.NumericType, check, found)
     limit = int(check.arguments["limit"])
     fits = f"{_has_digits(found)} AND {numbers.digits(_key(found))} <= {limit}"
-    _require(T.NumericType, check, found)
     return _rule(check, f"{found.has_value} AND NOT ({fits})", limit=limit)
-
-
-def _decimal_places(check: Check, found: Found) -> Rule:
-    """Judge the number of decimal places, without zeros at the end."""
-    limit = int(check.arguments["limit"])
-    broken = f"{_has_digits(found)} AND {numbers.places(_key(found))} {_opposite(check)} {limit}"
-    _require(T.NumericType, check, found)
-    return _rule(check, broken, limit=limit)
 
 
 def _stored_type(check: Check, found: Found) -> Verdict:
@@ -195,18 +178,16 @@ def _whole_number(check: Check, found: Found) -> Rule:
     return _rule(check, f"{found.has_value} AND NOT ({is_whole} AND {key} BETWEEN {low} AND {high})")
 
 
-def _length(check: Check, found: Found) -> Rule:
-    limit = int(check.arguments["limit"])
-    broken = f"char_length({found.sql}) {_opposite(check)} {limit}"
-    _require(T.StringType, check, found)
-    return _rule(check, broken, limit=limit)
+def _limit(kind: type[T.DataType], measure: Callable[[Found], Sql], noun: str = "") -> OnField:
+    """Return the rule that a number of a value, such as its length, is within a limit of some nouns."""
 
+    def rule(check: Check, found: Found) -> Rule:
+        _require(kind, check, found)
+        limit = int(check.arguments["limit"])
+        text = counted(limit, noun) if noun else limit
+        return _rule(check, f"{measure(found)} {_opposite(check)} {limit}", limit=text)
 
-def _items(check: Check, found: Found) -> Rule:
-    limit = int(check.arguments["limit"])
-    broken = f"{found.sql} IS NOT NULL AND size({found.sql}) {_opposite(check)} {limit}"
-    _require(T.ArrayType, check, found)
-    return _rule(check, broken, limit=counted(limit, "item"))
+    return rule
 
 
 def distinct_items(check: Check, found: Found, item: Found | None) -> Rule:
@@ -255,21 +236,21 @@ def _time(check: Check, found: Found, limit: str) -> Rule:
 
 
 MEASURES: Mapping[str, OnField] = {
-    "column": _present,
+    "column": lambda check, found: Verdict("pass", "the column exists", "a column", found.type_name),
     "type": of_type,
     "stored type": _stored_type,
     "null": _not_null,
     "text": _text,
     "literal": _literal,
     "match": _match,
-    "format": _format,
-    "length": _length,
+    "format": _match,
+    "length": _limit(T.StringType, lambda found: f"char_length({found.sql})"),
     "value": _value,
     "digits": _digits,
-    "decimal places": _decimal_places,
+    "decimal places": _limit(T.NumericType, lambda found: f"{_has_digits(found)} AND {numbers.places(_key(found))}"),
     "remainder": _remainder,
     "whole number": _whole_number,
-    "items": _items,
+    "items": _limit(T.ArrayType, lambda found: f"{found.sql} IS NOT NULL AND size({found.sql})", "item"),
     "nulls of fields": _nulls_of_fields,
 }
 """Measure of the table of clauses -> how values of one field are judged by it."""

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -61,23 +62,15 @@ def read(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
 
 def _csv(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
     types = Declared(json_types.types_of(checks))
-    options = {"header": "true", "escape": '"', **source.options}
-    options["multiLine"] = str(_is_small(source) or _has_quoted_line_ends(spark, source)).lower()
+    # A field contains a line end if its first line has an odd number of quotes.
+    is_odd = "length(value) % 2 != length(replace(value, '\"', '')) % 2"
+    has_line_ends = _is_small(source) or bool(spark.read.text([*source.paths]).where(is_odd).limit(1).collect())
+    options = {"header": "true", "escape": '"', **source.options, "multiLine": str(has_line_ends).lower()}
     frame, broken = text_files.read_csv(spark, source.paths, options, _MALFORMED)
     if frame is None:
         schema = T.StructType([T.StructField(_MALFORMED, T.StringType())])
         return Data(spark.createDataFrame([], schema), True, types, _MALFORMED)
     return Data(frame, _is_small(source), types, _MALFORMED, broken)
-
-
-def _has_quoted_line_ends(spark: SparkSession, source: Source) -> bool:
-    """Whether a field of CSV contains a line end: its first line has an odd number of quotes."""
-    lines = spark.read.text([*source.paths])
-    return bool(lines.where("length(value) % 2 != length(replace(value, '\"', '')) % 2").limit(1).collect())
-
-
-def _ndjson(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
-    return _json(spark, source, checks, is_whole=False)
 
 
 def _any_json(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data:
@@ -125,7 +118,7 @@ def _other(spark: SparkSession, source: Source, checks: Sequence[Check]) -> Data
 _READERS: Mapping[str, Callable[[SparkSession, Source, Sequence[Check]], Data]] = {
     "csv": _csv,
     "json": _any_json,
-    "ndjson": _ndjson,
+    "ndjson": partial(_json, is_whole=False),
     "parquet": _parquet,
 }
 """Format -> its reader. Spark reads other formats by their name."""

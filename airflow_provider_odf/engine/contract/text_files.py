@@ -167,7 +167,7 @@ def exact_types(load: Load, names: Sequence[str]) -> T.StructType:
 def _of_variant(schema: str) -> T.DataType:
     """Return the type of a column from the schema of its variants."""
     struct = re.sub(r"`(?:[^`]|``)*`|OBJECT<", lambda m: "STRUCT<" if m[0] == "OBJECT<" else m[0], schema)
-    return replaced(T.DataType.fromDDL(struct), lambda kind: _INFERRED.get(type(kind)))
+    return replaced(T.DataType.fromDDL(struct), lambda kind, _: _INFERRED.get(type(kind)))
 
 
 _INFERRED: Mapping[type[T.DataType], T.DataType] = {T.DecimalType: T.DoubleType(), T.VariantType: T.StringType()}

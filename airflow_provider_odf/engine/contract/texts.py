@@ -84,30 +84,59 @@ def has_variants(kind: T.DataType) -> bool:
     return with_variants_as_text(kind) != kind
 
 
-def replaced(kind: T.DataType, others: Callable[[T.DataType], T.DataType | None]) -> T.DataType:
-    """Return a type with other types in place of it, or of those inside it; ``others`` returns None for what stays."""
-    if (other := others(kind)) is not None:
+def replaced(kind: T.DataType, others: Callable[[T.DataType, str], T.DataType | None], path: str = "") -> T.DataType:
+    """Return a type with other types in place of it, or of those inside it; ``others`` returns them by type and path,
+    None for what stays."""
+    if (other := others(kind, path)) is not None:
         return other
     match kind:
         case T.StructType():
-            return T.StructType([T.StructField(f.name, replaced(f.dataType, others)) for f in kind])
+            paths = {f.name: f"{path}.{f.name}" if path else f.name for f in kind}
+            return T.StructType([T.StructField(f.name, replaced(f.dataType, others, paths[f.name])) for f in kind])
         case T.ArrayType():
-            return T.ArrayType(replaced(kind.elementType, others))
+            return T.ArrayType(replaced(kind.elementType, others, f"{path}[]"))
         case T.MapType():
-            return T.MapType(kind.keyType, replaced(kind.valueType, others))
+            return T.MapType(kind.keyType, replaced(kind.valueType, others, f"{path}{{value}}"))
         case _:
             return kind
+
+
+def combined(
+    one: T.DataType, other: T.DataType, leaf: Callable[[T.DataType, T.DataType], T.DataType | None]
+) -> T.DataType | None:
+    """Return the type that holds values of both types, None if there is none. ``leaf`` returns it for types that differ
+    and are not both structs, arrays or maps of the same keys. A type holds nulls, too."""
+    if one == other or isinstance(other, T.NullType):
+        return one
+    match one, other:
+        case T.NullType(), _:
+            return other
+        case T.StructType(), T.StructType():
+            kinds: dict[str, T.DataType | None] = {f.name: f.dataType for f in one}
+            for f in other:
+                old = kinds.get(f.name)
+                kinds[f.name] = combined(old, f.dataType, leaf) if old else f.dataType
+            fields = [T.StructField(name, kind) for name, kind in kinds.items() if kind]
+            return T.StructType(fields) if len(fields) == len(kinds) else None
+        case T.ArrayType(), T.ArrayType():
+            element = combined(one.elementType, other.elementType, leaf)
+            return element and T.ArrayType(element)
+        case T.MapType(), T.MapType() if one.keyType == other.keyType:
+            value = combined(one.valueType, other.valueType, leaf)
+            return value and T.MapType(one.keyType, value)
+        case _:
+            return leaf(one, other)
 
 
 def with_variants_as_text(kind: T.DataType) -> T.DataType:
     """Return a type with strings in place of variants, and of structs without fields, which Parquet lacks."""
     is_text = (T.VariantType(), T.StructType())
-    return replaced(kind, lambda inner: T.StringType() if inner in is_text else None)
+    return replaced(kind, lambda inner, _: T.StringType() if inner in is_text else None)
 
 
 def with_decimals_as_text(kind: T.DataType) -> T.DataType:
     """Return a type with strings in place of decimals."""
-    return replaced(kind, lambda inner: T.StringType() if isinstance(inner, T.DecimalType) else None)
+    return replaced(kind, lambda inner, _: T.StringType() if isinstance(inner, T.DecimalType) else None)
 
 
 def misfit(logical: str, value: str, kind: T.DataType) -> str | None:
