@@ -56,7 +56,7 @@ class Library:
         self.texts: list[str] = []
         """Texts of the other documents, in the order in which they were read."""
         self._is_offline, self._is_attached = is_offline, is_attached
-        self._documents = {_uri_of(root): root}
+        self._documents = {root.file if _is_web(root.file) else str(Path(root.file).resolve()): root}
 
     def resolve(self, base: Document, reference: str) -> Spot:
         """Return the value that a reference in a document leads to.
@@ -91,10 +91,6 @@ class Library:
 
 def _is_web(uri: str) -> bool:
     return urlsplit(uri).scheme in _WEB
-
-
-def _uri_of(document: Document) -> str:
-    return document.file if _is_web(document.file) else str(Path(document.file).resolve())
 
 
 def _absolute(base: Document, address: str) -> str:
@@ -174,11 +170,6 @@ def _response(client: httpx.Client, url: str) -> Iterator[httpx.Response]:
     raise Unresolved(f"cannot be read: more than {MAX_REDIRECTS} redirects")
 
 
-def _problem_of(place: Place, reference: str, error: Unresolved) -> Problem:
-    """Return the problem of a reference."""
-    return Problem(place, f"$ref {reference} {error.message}", error.fix)
-
-
 MAX_FIELDS = 20_000
 MAX_REFERENCES = 50
 
@@ -246,7 +237,10 @@ class _Reader:
         if self._fields > MAX_FIELDS:
             return Field(name, pointer(*path), place)
         kind = keys["type"][0].value if "type" in keys else None
-        nested = {key: self._children(key, *keys[key], path) for key in keys if key in _NESTED}
+        inner = {key: keys[key] for key in keys if key in ("items", "keys", "values")}
+        nested = {key: self._field(key, (*path, key), *of) for key, of in inner.items()}
+        fields, of_fields = keys.get("fields", (None, trail))
+        rules, of_rules = keys.get("quality", (None, trail))
         return Field(
             name,
             pointer(*path),
@@ -260,11 +254,15 @@ class _Reader:
                 ),
                 *cautions,
             ),
-            quality=tuple(self._quality(*keys["quality"], path)) if "quality" in keys else (),
-            fields=nested.get("fields", ()),
-            items=next(iter(nested.get("items", ())), None),
-            keys=next(iter(nested.get("keys", ())), None),
-            values=next(iter(nested.get("values", ())), None),
+            quality=tuple(
+                Clause("quality", rule.value, pointer(*path, "quality", index), self._place(rule, of_rules))
+                for index, rule in enumerate(rules.items() if rules else ())
+            ),
+            fields=tuple(
+                self._field(child, (*path, "fields", child), spot, of_fields)
+                for child, spot in (fields.entries() if fields else ())
+            ),
+            **nested,
         )
 
     def _resolved(
@@ -278,15 +276,6 @@ class _Reader:
             return keys, ()
         self.invalid.append(replace(invalid(path, problems), place=place))
         return keys, [Clause("pii", True, path, place)]
-
-    def _children(self, key: str, spot: Spot, trail: _Trail, path: Steps) -> tuple[Field, ...]:
-        if key == "fields":
-            return tuple(self._field(name, (*path, key, name), inner, trail) for name, inner in spot.entries())
-        return (self._field(key, (*path, key), spot, trail),)
-
-    def _quality(self, rules: Spot, trail: _Trail, path: Steps) -> Iterator[Clause]:
-        for index, rule in enumerate(rules.items()):
-            yield Clause("quality", rule.value, pointer(*path, "quality", index), self._place(rule, trail))
 
     def _keys(self, at: Spot, trail: _Trail) -> dict[str, tuple[Spot, _Trail]]:
         """Return the keys of the field at a spot, those of its definition first, each with the references to it."""
@@ -319,7 +308,7 @@ class _Reader:
                 raise Unresolved(f"expands to more than {MAX_FIELDS} fields")
             FieldObject.model_validate(target.value)
         except Unresolved as e:
-            self.problems.append(_problem_of(at.place, reference, e))
+            self.problems.append(Problem(at.place, f"$ref {reference} {e.message}", e.fix))
         except ManifestInvalid as e:
             self.problems += e.problems
         except ValidationError as e:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import regex
@@ -17,9 +18,9 @@ import regex
 from airflow_provider_odf.clauses import CHARACTER_TYPES, INTEGER_TYPES, KINDS, NUMERIC_TYPES
 from airflow_provider_odf.contract import ecma_patterns
 from airflow_provider_odf.contract.load import ContractFile
-from airflow_provider_odf.contract.model import Clause, Field, Model
+from airflow_provider_odf.contract.model import Field, Model
 from airflow_provider_odf.engine.contract.formats import FORMATS
-from airflow_provider_odf.errors import Place, Problem
+from airflow_provider_odf.errors import Problem
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import Check
 from airflow_provider_odf.wording import counted
@@ -29,8 +30,7 @@ _TIMEOUT = 1.0
 
 def of_fields(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
     """Yield the examples of fields that do not satisfy them. ``checks`` are those of all models."""
-    for examples in _of_models(file, checks):
-        yield from examples.of_fields()
+    return chain.from_iterable(examples.of_fields() for examples in _of_models(file, checks))
 
 
 def of_models(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
@@ -38,8 +38,7 @@ def of_models(file: ContractFile, checks: Iterable[Check]) -> Iterator[Problem]:
 
     ``checks`` are those of all models.
     """
-    for examples in _of_models(file, checks):
-        yield from examples.of_model()
+    return chain.from_iterable(examples.of_model() for examples in _of_models(file, checks))
 
 
 def _of_models(file: ContractFile, checks: Iterable[Check]) -> Iterator[_Examples]:
@@ -80,15 +79,13 @@ class _Examples:
         for clause in (clause for clause in field.clauses if clause.name in ("example", "examples")):
             is_list = clause.name == "examples" and isinstance(clause.value, list)
             for index, value in enumerate(clause.value if is_list else [clause.value]):
+                # An example of a definition has the place of the definition.
+                place = self.file.place_of(clause.path, index)
+                place = place if self.file.place_of(clause.path) == clause.place else clause.place
                 for text, reason in self._failures(field, path, value):
-                    yield Problem(self._place(clause, index), f"example {text}: {reason}")
+                    yield Problem(place, f"example {text}: {reason}")
         for end, child in field.children:
             yield from self._of_field(child, path + end)
-
-    def _place(self, clause: Clause, index: int) -> Place:
-        """Return the place of an example, or of the definition that has it."""
-        is_here = self.file.place_of(clause.path) == clause.place
-        return self.file.place_of(clause.path, index) if is_here else clause.place
 
     def _failures(self, field: Field, path: str, value: Any) -> Iterator[tuple[str, str]]:
         """Yield a value that does not satisfy a field or the fields inside it, and the clause that it breaks."""
@@ -217,20 +214,12 @@ def _places(number: Decimal) -> int:
     return max(0, -int(number.normalize().as_tuple().exponent))
 
 
-def _digits(number: Decimal) -> int:
-    return max(0, number.adjusted() + 1 if number else 0) + _places(number)
-
-
 def _of_number(measure: Callable[[Decimal], Any]) -> Callable[[Any, Check], Any]:
     return lambda value, check: measure(value) if isinstance(value, Decimal) else None
 
 
 def _size(value: Any, check: Check) -> int | None:
     return len(value) if isinstance(value, list | str) else None
-
-
-def _is_multiple(value: Any, check: Check) -> bool:
-    return not isinstance(value, Decimal) or value % Decimal(str(check.arguments["limit"])) == 0
 
 
 MEASURES: Mapping[str, Callable[[Any, Check], Any]] = {
@@ -240,9 +229,11 @@ MEASURES: Mapping[str, Callable[[Any, Check], Any]] = {
     "length": _size,
     "items": _size,
     "value": _of_number(lambda number: number),
-    "digits": _of_number(_digits),
+    "digits": _of_number(lambda number: max(0, number.adjusted() + 1 if number else 0) + _places(number)),
     "decimal places": _of_number(_places),
-    "remainder": _is_multiple,
+    "remainder": lambda value, check: (
+        not isinstance(value, Decimal) or value % Decimal(str(check.arguments["limit"])) == 0
+    ),
 }
 """Measure of the table of clauses -> what it is of a value, None if it is nothing, or whether the value is valid.
 

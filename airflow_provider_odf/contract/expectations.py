@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from airflow_provider_odf.clauses import Number
 from airflow_provider_odf.contract import queries
@@ -78,15 +78,11 @@ def whole(value: Any) -> int:
 _Compiler = Callable[[Expectation], Metric]
 
 
-class _Form(NamedTuple):
+class _Form:
     """How an expectation is compiled, and the names of all its arguments."""
 
-    compiler: _Compiler
-    arguments: frozenset[str]
-
-
-def _form(compiler: _Compiler, *arguments: str) -> _Form:
-    return _Form(compiler, frozenset(arguments))
+    def __init__(self, compiler: _Compiler, *arguments: str) -> None:
+        self.compiler, self.arguments = compiler, frozenset(arguments)
 
 
 def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
@@ -111,7 +107,9 @@ def of_expectation(value: Mapping[str, Any], rule: Rule) -> Metric:
         return _unexpected_rows(expectation, rule)
     if kind in FORMS and not (set(kwargs) & _BY_LIBRARY) and (metric := _of_engine(expectation)).name:
         return metric
-    columns = (*_named_columns(kwargs), *_sensitive_columns(kwargs.get("row_condition"), rule))
+    condition = str(kwargs.get("row_condition")).lower()
+    hidden = (f.name for f in rule.model.fields if f.is_sensitive and f.name.lower() in condition)
+    columns = (*_named_columns(kwargs), *hidden)
     return Metric("expectation", {"type": kind, "kwargs": dict(kwargs)}, columns=columns)
 
 
@@ -129,11 +127,6 @@ def _unexpected_rows(e: Expectation, rule: Rule) -> Metric:
     query = re.sub(r"\{(active_)?batch\}", "{model}", str(e.required("unexpected_rows_query"))).rstrip("; \t\n")
     counted = f"SELECT count(*) AS unexpected_rows FROM (\n{query}\n)"  # noqa: S608 - the guard judges it
     return queries.of_query(counted, {"must_be": 0}, rule)
-
-
-def _sensitive_columns(condition: object, rule: Rule) -> list[str]:
-    """Return the sensitive columns that a condition names."""
-    return [f.name for f in rule.model.fields if f.is_sensitive and f.name.lower() in str(condition).lower()]
 
 
 def _named_columns(kwargs: Mapping[str, Any]) -> tuple[str, ...]:
@@ -257,10 +250,6 @@ def _share(metric: str) -> _Compiler:
     return lambda e: Metric(metric, _mostly(e), e.column)
 
 
-def _unique(e: Expectation) -> Metric:
-    return Metric("repeated_rows", _mostly(e), columns=(e.column,))
-
-
 def _unique_together(e: Expectation) -> Metric:
     columns = tuple(texts(e.required("column_list")))
     if len(columns) < 2:
@@ -297,10 +286,6 @@ def _count(metric: str) -> _Compiler:
     return compiler
 
 
-def _column_exists(e: Expectation) -> Metric:
-    return Metric("columns_exist", columns=(e.column,))
-
-
 def _columns(e: Expectation) -> Metric:
     if e.type.endswith("_set"):
         names, exact = e.required("column_set"), e.flag("exact_match", default=True)
@@ -312,20 +297,20 @@ _LIMITS = ("min_value", "max_value")
 _BOUNDS = (*_LIMITS, "strict_min", "strict_max")
 
 FORMS: Mapping[str, _Form] = {
-    "expect_column_to_exist": _form(_column_exists, "column"),
-    "expect_table_columns_to_match_set": _form(_columns, "column_set", "exact_match"),
-    "expect_table_columns_to_match_ordered_list": _form(_columns, "column_list"),
-    "expect_table_column_count_to_equal": _form(_count("column_count"), "value"),
-    "expect_table_column_count_to_be_between": _form(_count("column_count"), *_LIMITS),
-    "expect_table_row_count_to_equal": _form(_count("row_count"), "value"),
-    "expect_table_row_count_to_be_between": _form(_count("row_count"), *_BOUNDS),
-    "expect_compound_columns_to_be_unique": _form(_unique_together, "column_list", "mostly", "ignore_row_if"),
+    "expect_column_to_exist": _Form(lambda e: Metric("columns_exist", columns=(e.column,)), "column"),
+    "expect_table_columns_to_match_set": _Form(_columns, "column_set", "exact_match"),
+    "expect_table_columns_to_match_ordered_list": _Form(_columns, "column_list"),
+    "expect_table_column_count_to_equal": _Form(_count("column_count"), "value"),
+    "expect_table_column_count_to_be_between": _Form(_count("column_count"), *_LIMITS),
+    "expect_table_row_count_to_equal": _Form(_count("row_count"), "value"),
+    "expect_table_row_count_to_be_between": _Form(_count("row_count"), *_BOUNDS),
+    "expect_compound_columns_to_be_unique": _Form(_unique_together, "column_list", "mostly", "ignore_row_if"),
     **{
-        kind: _form(compiler, "column", "mostly", *arguments)
+        kind: _Form(compiler, "column", "mostly", *arguments)
         for kind, compiler, *arguments in (
             ("expect_column_values_to_not_be_null", _share("null_values")),
             ("expect_column_values_to_be_null", _share("present_values")),
-            ("expect_column_values_to_be_unique", _unique),
+            ("expect_column_values_to_be_unique", lambda e: Metric("repeated_rows", _mostly(e), columns=(e.column,))),
             ("expect_column_values_to_be_between", _between_values, *_BOUNDS),
             ("expect_column_values_to_be_in_set", _values(_in_set), "value_set"),
             ("expect_column_values_to_not_be_in_set", _values(_in_set, forbidden=True), "value_set"),
@@ -338,7 +323,7 @@ FORMS: Mapping[str, _Form] = {
         )
     },
     **{
-        f"expect_column_{name}_to_be_between": _form(compiler, "column", *_BOUNDS)
+        f"expect_column_{name}_to_be_between": _Form(compiler, "column", *_BOUNDS)
         for name, compiler in (
             ("min", _aggregate("min")),
             ("max", _aggregate("max")),

@@ -76,7 +76,7 @@ def parse(text: str, file: str, is_offline: bool = False, is_attached: bool = Fa
     repair, typed = Repair(), document
     for _ in range(MOST_REPAIRS):
         try:
-            read = _read_typed(text, file, typed, is_offline, is_attached)
+            read = _read(text, file, typed, is_offline, is_attached)
             break
         except ValidationError as e:
             typed = repair.repaired(typed, e)
@@ -89,24 +89,18 @@ def parse(text: str, file: str, is_offline: bool = False, is_attached: bool = Fa
     return replace(read, contract=contract, document=document, problems=tuple(problems))
 
 
-def _read_typed(text: str, file: str, document: Document, is_offline: bool, is_attached: bool) -> ContractFile:
+def _read(text: str, file: str, document: Document, is_offline: bool, is_attached: bool) -> ContractFile:
     """Return a contract whose values have the right types, with the problems of its references.
 
     :raises ValidationError: they do not, or a required one is missing.
     """
     library = Library(document, is_offline, is_attached)
-    contract, unknown, problems = _read(document, library)
-    digest = hashlib.sha256("".join([text, *library.texts]).encode()).hexdigest()
-    return ContractFile(contract, file, digest, document, unknown, tuple(problems))
-
-
-def _read(document: Document, library: Library) -> tuple[DataContract, tuple[Problem, ...], list[Problem]]:
-    """Return the contract of a document, its unknown keys, and the problems of its references."""
     root = (StandardObject if is_standard(document) else DataContractObject).model_validate(document.value)
     contract, problems = (odcs.read(document), []) if is_standard(document) else dcs.read(document, library)
     unknown = dict(unknown_keys(root, document))
-    clauses = tuple(Spot(document, path).clause() for path in unknown)
-    return replace(contract, unknown=clauses), tuple(unknown.values()), problems
+    contract = replace(contract, unknown=tuple(Spot(document, path).clause() for path in unknown))
+    digest = hashlib.sha256("".join([text, *library.texts]).encode()).hexdigest()
+    return ContractFile(contract, file, digest, document, tuple(unknown.values()), tuple(problems))
 
 
 def is_standard(document: Document) -> bool:

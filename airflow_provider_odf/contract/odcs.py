@@ -52,6 +52,12 @@ def logical_type(physical: str | None) -> str | None:
     return _PHYSICAL_TYPES.get(name)
 
 
+_NOT_ONE = (
+    "a relationship of a property must refer to exactly one property: move a relationship between several properties "
+    "to the table"
+)
+
+
 class Tables:
     """The tables of a document, by name, physical name and id."""
 
@@ -72,11 +78,7 @@ class Tables:
         for spot in relationships.items():
             targets = _texts(spot.get("to"))
             is_one = len(targets) == 1
-            problem = (
-                "a relationship of a property must refer to exactly one property: move a relationship between several "
-                "properties to the table"
-            )
-            yield spot.clause("references", self.column_of(targets[0]) if is_one else {"problem": problem})
+            yield spot.clause("references", self.column_of(targets[0]) if is_one else {"problem": _NOT_ONE})
 
     def foreign_keys(self, table: Spot) -> tuple[list[Clause], Mapping[str, tuple[Clause, ...]]]:
         """Return the foreign keys of a table: those of several columns, and those of one by the name of the column, in
@@ -85,21 +87,17 @@ class Tables:
         single: dict[str, tuple[Clause, ...]] = defaultdict(tuple)
         for spot in table.items("relationships"):
             sources, targets = _texts(spot.get("from")), _texts(spot.get("to"))
-            columns = [self._source(table, source) for source in sources]
+            columns, elsewhere = [self._source(table, source) for source in sources], [*map(self.column_of, targets)]
+            key: dict[str, Any] = {"columns": columns, "targets": elsewhere}
             if not sources or len(sources) != len(targets):
                 counts = f"`from` has {counted(len(sources), 'column')} and `to` has {len(targets)}"
-                several.append(
-                    spot.clause("references", {"problem": f"{counts}: list the same number of columns in both"})
-                )
+                key = {"problem": f"{counts}: list the same number of columns in both"}
             elif None in columns:
-                unknown = sources[columns.index(None)]
-                several.append(spot.clause("references", {"problem": f"{table.get('name')} has no property {unknown}"}))
+                key = {"problem": f"{table.get('name')} has no property {sources[columns.index(None)]}"}
             elif len(columns) == 1:
-                single[str(columns[0]).lower()] += (spot.clause("references", self.column_of(targets[0])),)
-            else:
-                several.append(
-                    spot.clause("references", {"columns": columns, "targets": list(map(self.column_of, targets))})
-                )
+                single[str(columns[0]).lower()] += (spot.clause("references", elsewhere[0]),)
+                continue
+            several.append(spot.clause("references", key))
         return several, single
 
     def _find(self, element: str) -> str | None:

@@ -62,7 +62,8 @@ def unknown_keys(node: object, document: Document, path: Steps = ()) -> Iterator
                 yield (*path, key), Problem(document.place((*path, key), of_key=True), message, fix)
         for alias, name in known.items():
             yield from unknown_keys(getattr(node, name), document, (*path, alias))
-    for step, value in _inside(node):
+    parts: Iterable[tuple[Any, object]] = node.items() if isinstance(node, dict) else ()
+    for step, value in enumerate(node) if isinstance(node, tuple) else parts:
         if isinstance(value, BaseModel):
             yield from unknown_keys(value, document, (*path, step))
 
@@ -70,12 +71,6 @@ def unknown_keys(node: object, document: Document, path: Steps = ()) -> Iterator
 def _same_letters(key: str, known: Iterable[str]) -> str | None:
     """Return the known key with the same letters in another order: ``type`` for ``tpye``."""
     return next((name for name in known if sorted(name.lower()) == sorted(key.lower())), None)
-
-
-def _inside(node: object) -> Iterable[tuple[str | int, object]]:
-    if isinstance(node, dict):
-        return node.items()
-    return enumerate(node) if isinstance(node, tuple) else ()
 
 
 MOST_REPAIRS = 20

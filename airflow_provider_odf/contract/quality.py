@@ -60,7 +60,12 @@ def _library(rule: Rule) -> Metric:
         return Metric(metric, arguments, columns=_columns(rule))
     if rule.field is None:
         raise RuleError(f"{name} applies to a single field: move the rule to that field")
-    return Metric(metric, arguments | _OF_VALUES.get(metric, lambda _: {})(_options(value)))
+    options = _options(value)
+    if metric == "missing_values":
+        arguments["missing"] = texts(options.get("missingValues") or [])
+    if metric == "invalid_values":
+        arguments["rules"] = _valid(options)
+    return Metric(metric, arguments)
 
 
 def _unit(value: object) -> str:
@@ -87,19 +92,13 @@ def _columns(rule: Rule) -> tuple[str, ...]:
     return (rule.field,)
 
 
-def _missing(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {"missing": texts(options.get("missingValues") or [])}
-
-
-def _invalid(options: Mapping[str, Any]) -> dict[str, Any]:
+def _valid(options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rules that valid values follow."""
     rules = [values_in(options["validValues"])] if options.get("validValues") is not None else []
     rules += [matches(options["pattern"])] if options.get("pattern") is not None else []
     if not rules:
         raise RuleError("invalidValues needs validValues or a pattern as arguments")
-    return {"rules": rules}
-
-
-_OF_VALUES = {"missing_values": _missing, "invalid_values": _invalid}
+    return rules
 
 
 _DOCUMENTATION = "a text rule is documentation and cannot be tested"
@@ -212,7 +211,11 @@ def of_contract(contract: DataContract, tested: Collection[str]) -> Iterator[Che
         kind = re.sub(r"[^a-z]", "", str(value.get("type", "")).lower())
         check = Check(clause.path, "quality", str(value.get("type") or "quality"), line=clause.place.line)
         if kind not in _LANGUAGES:
-            yield _unknown(check, value)
+            if not value.get("type") or value["type"] == "text":
+                yield replace(check, outcome="informational", reason=_DOCUMENTATION)
+            else:
+                reason = f"`quality` of type {value['type']} is not supported"
+                yield replace(check, outcome="unsupported", reason=reason)
             continue
         try:
             parts = from_yaml(value.get("specification"))
@@ -223,12 +226,6 @@ def of_contract(contract: DataContract, tested: Collection[str]) -> Iterator[Che
             continue
         for key, entries in parts.items():
             yield from _of_part(check, kind, contract, tested, key, entries)
-
-
-def _unknown(check: Check, value: Mapping[str, Any]) -> Check:
-    if not value.get("type") or value["type"] == "text":
-        return replace(check, outcome="informational", reason=_DOCUMENTATION)
-    return replace(check, outcome="unsupported", reason=f"`quality` of type {value['type']} is not supported")
 
 
 def _of_part(

@@ -113,7 +113,8 @@ def checks(contract: DataContract, tested: Collection[str]) -> Iterator[Check]:
         value = clause.value if isinstance(clause.value, dict) else {}
         text = " ".join(str(value.get("description") or "").split()) or f"service level {clause.name}"
         kind = SERVICE_LEVEL + clause.name
-        check = Check(clause.path, kind, text, line=clause.place.line, arguments=_arguments(value))
+        scalars = {str(key): v for key, v in value.items() if key != "description" and isinstance(v, _SCALAR)}
+        check = Check(clause.path, kind, text, line=clause.place.line, arguments=scalars)
         try:
             yield _compiled(check, _Level(clause, value, contract, tested))
         except RuleError as e:
@@ -125,10 +126,7 @@ def is_one(check: Check) -> bool:
     return check.kind.startswith(SERVICE_LEVEL)
 
 
-def _arguments(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {str(key): v for key, v in value.items() if key != "description" and isinstance(v, str | Number | bool)}
-
-
+_SCALAR = str | Number | bool
 _FIELDS = {
     "freshness": ("threshold", "timestampField"),
     "retention": ("period", "timestampField"),
@@ -195,16 +193,14 @@ class Freshness:
     months: int
     seconds: Decimal
 
-    def limit(self, now: datetime) -> datetime:
-        """Return the time that the newest value has to reach. Months are those of the calendar, as in Spark."""
+    def holds(self, newest: datetime, now: datetime) -> bool:
+        """Whether the newest value is fresh at a time. Both times are aware. Months are those of the calendar, as in
+        Spark."""
         month = now.year * 12 + now.month - 1 - self.months
         year, index = divmod(month, 12)
         day = min(now.day, calendar.monthrange(year, index + 1)[1])
-        return now.replace(year=year, month=index + 1, day=day) - timedelta(microseconds=int(self.seconds * 10**6))
-
-    def holds(self, newest: datetime, now: datetime) -> bool:
-        """Whether the newest value is fresh at a time. Both times are aware."""
-        return newest >= self.limit(now)
+        oldest = now.replace(year=year, month=index + 1, day=day) - timedelta(microseconds=int(self.seconds * 10**6))
+        return newest >= oldest
 
 
 @dataclass(frozen=True)

@@ -80,40 +80,27 @@ def of_check(value: Mapping[str, Any], rule: Rule) -> Metric:
     return compiler(_Soda(name, value, rule))
 
 
-def _rows(check: _Soda) -> Metric:
-    limits = {"must_be_greater_than": 0} if check.type != "row_count" else check.limits()
-    return Metric("row_count", {"thresholds": limits})
-
-
-def _none(check: _Soda) -> Mapping[str, Any]:
-    """Return the thresholds of a check that counts or forbids values."""
+def _count(check: _Soda) -> dict[str, Any]:
+    """Return the arguments of a check that counts or forbids values."""
+    unit = "percent" if check.type.endswith("_percent") else "rows"
     if not check.type.startswith("no_"):
-        return check.limits()
+        return {"thresholds": check.limits(), "unit": unit}
     if of_rule(check.value):
         raise RuleError(f"{check.type} takes no threshold")
-    return {"must_be": 0}
+    return {"thresholds": {"must_be": 0}, "unit": unit}
 
 
-def _counted(check: _Soda) -> dict[str, Any]:
-    unit = "percent" if check.type.endswith("_percent") else "rows"
-    return {"thresholds": _none(check), "unit": unit} | _missing(check.value)
-
-
-def _missing(value: Mapping[str, Any]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {"missing": texts(value.get("missing_values") or [])}
+def _count_missing(check: _Soda) -> dict[str, Any]:
+    value = check.value
+    arguments = {**_count(check), "missing": texts(value.get("missing_values") or [])}
     if (pattern := value.get("missing_regex", value.get("missing_regex_sql"))) is not None:
         arguments["missing_rules"] = [matches_on_spark(pattern)]
     return arguments
 
 
-def _of_missing(check: _Soda) -> Metric:
-    return Metric("missing_values", _counted(check), check.field)
-
-
 def _of_duplicates(check: _Soda) -> Metric:
     columns = texts(check.value["columns"]) if check.value.get("columns") else [check.field]
-    arguments = {"thresholds": _none(check), "unit": "percent" if check.type.endswith("_percent") else "rows"}
-    return Metric("duplicate_values", arguments, columns=tuple(columns))
+    return Metric("duplicate_values", _count(check), columns=tuple(columns))
 
 
 def _of_invalid(check: _Soda) -> Metric:
@@ -126,7 +113,7 @@ def _of_invalid(check: _Soda) -> Metric:
             f"{check.type} does not define valid values: add valid_values, valid_regex or another `valid_` or "
             "`invalid_` key"
         )
-    return Metric("invalid_values", {"rules": rules, "forbidden": broken} | _counted(check), check.field)
+    return Metric("invalid_values", {"rules": rules, "forbidden": broken} | _count_missing(check), check.field)
 
 
 def _rules(
@@ -140,8 +127,7 @@ def _of_reference(check: _Soda, target: Mapping[str, Any]) -> Metric:
     model, column = target.get("dataset"), target.get("column")
     if not model or not column:
         raise RuleError("valid_values_reference_data needs dataset and column")
-    limits = {"thresholds": _none(check), "unit": "percent" if check.type.endswith("_percent") else "rows"}
-    return Metric("reference", {"target": f"{model}.{column}"} | limits, check.field)
+    return Metric("reference", {"target": f"{model}.{column}"} | _count(check), check.field)
 
 
 def _limit(kind: str) -> Callable[[Any], list[dict[str, Any]]]:
@@ -175,10 +161,6 @@ _LIMITS: Mapping[str, Callable[[Any], list[dict[str, Any]]]] = {
 """The same of the keys that only valid values have."""
 
 
-def _of_aggregate(check: _Soda) -> Metric:
-    return Metric(check.type, {"thresholds": check.limits()}, check.field)
-
-
 def _of_percentile(check: _Soda) -> Metric:
     fraction = number(check.value.get("percentile"))
     if not 0 <= fraction <= 1:
@@ -186,28 +168,30 @@ def _of_percentile(check: _Soda) -> Metric:
     return Metric("percentile", {"fraction": fraction, "thresholds": check.limits()}, check.field)
 
 
-def _of_freshness(check: _Soda) -> Metric:
-    return Metric("age", {"seconds": _UNITS[check.type], "thresholds": check.limits()}, check.field)
-
-
 def _of_query(check: _Soda) -> Metric:
-    query, expression = check.value.get("query_sql"), check.value.get("expression_sql")
-    if check.type == "metric_query" and isinstance(query, str):
-        text = query
-    elif check.type != "metric_query" and isinstance(expression, str):
-        text = f"SELECT {expression} FROM {{model}}"  # noqa: S608 - the guard judges it
-    else:
-        raise RuleError(f"{check.type} has no {'query_sql' if check.type == 'metric_query' else 'expression_sql'}")
-    return queries.of_query(text, check.limits(), check.rule)
+    key = "query_sql" if check.type == "metric_query" else "expression_sql"
+    if not isinstance(sql := check.value.get(key), str):
+        raise RuleError(f"{check.type} has no {key}")
+    query = sql if key == "query_sql" else f"SELECT {sql} FROM {{model}}"  # noqa: S608 - the guard judges it
+    return queries.of_query(query, check.limits(), check.rule)
 
 
 _COMPILERS: Mapping[str, Callable[[_Soda], Metric]] = {
-    **dict.fromkeys(("row_count", "rows_exist", "rows_present"), _rows),
-    **dict.fromkeys(("no_missing_values", "missing_count", "missing_percent"), _of_missing),
+    "row_count": lambda check: Metric("row_count", {"thresholds": check.limits()}),
+    **dict.fromkeys(
+        ("rows_exist", "rows_present"), lambda _: Metric("row_count", {"thresholds": {"must_be_greater_than": 0}})
+    ),
+    **dict.fromkeys(
+        ("no_missing_values", "missing_count", "missing_percent"),
+        lambda check: Metric("missing_values", _count_missing(check), check.field),
+    ),
     **dict.fromkeys(("no_invalid_values", "invalid_count", "invalid_percent"), _of_invalid),
     **dict.fromkeys(("no_duplicate_values", "duplicate_count", "duplicate_percent"), _of_duplicates),
-    **dict.fromkeys(_UNITS, _of_freshness),
-    **dict.fromkeys(sorted(_AGGREGATES), _of_aggregate),
+    **dict.fromkeys(
+        _UNITS,
+        lambda check: Metric("age", {"seconds": _UNITS[check.type], "thresholds": check.limits()}, check.field),
+    ),
+    **dict.fromkeys(sorted(_AGGREGATES), lambda check: Metric(check.type, {"thresholds": check.limits()}, check.field)),
     "percentile": _of_percentile,
     **dict.fromkeys(("metric_expression", "metric_sql_expression", "metric_query"), _of_query),
 }

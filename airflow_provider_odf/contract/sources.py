@@ -77,9 +77,8 @@ def _source_of_path(model: str, path: str, data_format: str | None) -> Source:
         )
     options = {"sep": "\t"} if path.lower().endswith(".tsv") else {}
     if "://" in path:
-        return Source(
-            model, kind, (re.sub(r"^s3n?://", "s3a://", path),), options, install=S3 if path[:2] == "s3" else ""
-        )
+        uri = re.sub(r"^s3n?://", "s3a://", path)
+        return Source(model, kind, (uri,), options, install=S3 if path[:2] == "s3" else "")
     return Source(model, kind, (local_path(path),), options)
 
 
@@ -292,10 +291,11 @@ def _table(
         if f"{{{name}}}" in database.url
     }
     user, password = credentials(server, kind, environment)
+    mark = database.quote
     parts = [str(value["schema"]), model] if value.get("schema") and "{schema}" not in database.url else [model]
     options: dict[str, Any] = {
         "url": database.url.format(host=host, port=port, **names),
-        "dbtable": ".".join(_identifier(part, database.quote) for part in parts),
+        "dbtable": ".".join(mark + part.replace(mark, mark * 2) + mark for part in parts),
         "driver": database.driver,
         "fetchsize": "10000",
     }
@@ -325,10 +325,6 @@ def _connection(text: str) -> tuple[str, str]:
         return str(fields.get("login") or ""), str(fields.get("password") or "")
     uri = urlsplit(text)
     return unquote(uri.username or ""), unquote(uri.password or "")
-
-
-def _identifier(name: str, mark: str) -> str:
-    return mark + name.replace(mark, mark * 2) + mark
 
 
 def _text(value: Mapping[str, Any], name: str) -> str:
