@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Hashable, Sequence
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -28,23 +29,19 @@ class Document:
         self.file, self._is_exact = file, is_exact
         self._root = root
         self._pairs: dict[int, list[tuple[yaml.Node, yaml.Node]]] = {}
-        self._built: Any = None
-        self._is_built = False
 
-    @property
+    @cached_property
     def value(self) -> Any:
         """Build the value of a document.
 
         :raises ManifestInvalid: the document has repeated keys, unknown tags, recursive or exploding aliases; the error
             has all of these problems.
         """
-        if not self._is_built:
-            builder = _Builder(self, self._is_exact)
-            self._built = builder.build(self._root)
-            if builder.problems:
-                raise ManifestInvalid(builder.problems)
-            self._is_built = True
-        return self._built
+        builder = _Builder(self, self._is_exact)
+        value = builder.build(self._root)
+        if builder.problems:
+            raise ManifestInvalid(builder.problems)
+        return value
 
     def head(self, key: str) -> str | None:
         """Return the text of a scalar at the root without building the document, or None."""
@@ -77,8 +74,8 @@ class Document:
     def repaired(self, change: Callable[[Any], None]) -> Document:
         """Return the document with a changed value; all that is left keeps its place."""
         other = Document(self._root, self.file, self._is_exact)
-        other._built, other._is_built = copy.deepcopy(self.value), True
-        change(other._built)
+        other.value = copy.deepcopy(self.value)
+        change(other.value)
         return other
 
     def pairs(self, node: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:
@@ -193,10 +190,6 @@ def _int(text: str) -> int:
     return int(text, 0) if text.startswith(("0o", "0x")) else int(text)
 
 
-def _float(text: str) -> float:
-    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-
-
 def _exact(text: str, value: float) -> float | Decimal:
     """Return a number as it is written: as a float, if the float is that number."""
     if "n" in text.lower():  # .inf and .nan
@@ -209,6 +202,6 @@ _SCALARS: dict[str, Callable[[str], Any]] = {
     "null": lambda _: None,
     "bool": lambda text: text.lower() == "true",
     "int": _int,
-    "float": _float,
+    "float": lambda text: float(text.lower().replace(".inf", "inf").replace(".nan", "nan")),
     "merge": str,
 }

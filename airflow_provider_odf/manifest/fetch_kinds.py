@@ -44,10 +44,6 @@ class Naming(Enum):
     LITERAL = "by the address as it is, up to its path and from there on"
 
 
-def _no_rules(step: f.FetchStep) -> Iterator[Finding]:
-    return iter(())
-
-
 @dataclass(frozen=True)
 class FetchKind(Generic[Step]):
     """Properties of a kind of fetch step.
@@ -59,7 +55,7 @@ class FetchKind(Generic[Step]):
     module: str | None = None
     """Name of the module of ``source/``, see `source.fetchers.Fetcher`; None if no run can fetch such steps yet."""
     label: Callable[[Step], str] = lambda step: step.kind
-    rules: Callable[[Step], Iterator[Finding]] = _no_rules
+    rules: Callable[[Step], Iterator[Finding]] = lambda step: iter(())
     identity: Callable[[Step], object] = lambda step: step
     address: Callable[[Step], str] | None = None
     naming: Naming = Naming.URI
@@ -86,7 +82,8 @@ def supported() -> str:
 def check(step: f.FetchStep) -> Iterator[Finding]:
     """Yield what is wrong with a fetch step."""
     yield from kind_of(step).rules(step)
-    yield from _one_of(step)
+    if message := lacks(step, "`"):
+        yield Finding((), message)
     if kind_of(step).module is None:
         yield Finding((), f"{step.kind} is not supported yet: runs will fail", f"use {supported()}", is_warning=True)
 
@@ -118,26 +115,14 @@ def _topics(step: f.FetchStepMqtt) -> str:
     return f"mqtt://{step.host}:{step.port}/{','.join(dict.fromkeys(names))}"
 
 
-class _Anything(Mapping[str, str]):
+class _Anything(dict[str, str]):
     """Environment in which every variable is set, to check only the form of a template."""
 
-    def __getitem__(self, name: str) -> str:
+    def __missing__(self, name: str) -> str:
         return name
 
     def __contains__(self, name: object) -> bool:
         return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-@rule
-def _one_of(step: f.FetchStep) -> Iterator[Finding]:
-    if message := lacks(step, "`"):
-        yield Finding((), message)
 
 
 def _url_rules(step: f.FetchStepUrl) -> Iterator[Finding]:

@@ -247,27 +247,25 @@ def read_settings(path: Path) -> SettingsFile:
 def unknown_datasets(path: Path, names: Collection[str]) -> Iterator[Problem]:
     """Yield a warning for each entry of a valid settings file whose dataset is not in its folder."""
     known = {name.lower() for name in names}
-    unknown = [name for name in read_settings(path).datasets if name.lower() not in known]
-    for document in parse(read_text(path), str(path)) if unknown else []:
-        for name in unknown:
+    for name in read_settings(path).datasets:
+        if name.lower() not in known:
             near = nearest(name, names)
             fix = f"did you mean `{near}`?" if near else ""
-            yield Problem(document.place(("datasets", name), of_key=True), f"no dataset {name} in this folder", fix)
+            yield Problem(_place(path, name), f"no dataset {name} in this folder", fix)
 
 
 def unused_schedules(path: Path, derivatives: Collection[str]) -> Iterator[Problem]:
     """Yield a warning for each schedule that a valid settings file has for a derivative."""
     names = {name.lower() for name in derivatives}
-    unused = [
-        (name, key)
-        for name, own in read_settings(path).datasets.items()
-        for key in ("schedule", "poke_interval")
-        if name.lower() in names and key in own.model_fields_set
-    ]
-    for document in parse(read_text(path), str(path)) if unused else []:
-        for name, key in unused:
-            message = f"`{key}` is not used: the inputs of the derivative {name} schedule it"
-            yield Problem(document.place(("datasets", name, key), of_key=True), message, "remove it")
+    for name, own in read_settings(path).datasets.items():
+        for key in ("schedule", "poke_interval"):
+            if name.lower() in names and key in own.model_fields_set:
+                message = f"`{key}` is not used: the inputs of the derivative {name} schedule it"
+                yield Problem(_place(path, name, key), message, "remove it")
+
+
+def _place(path: Path, *keys: str) -> Place:
+    return parse(read_text(path), str(path))[0].place(("datasets", *keys), of_key=True)
 
 
 @dataclass(frozen=True)

@@ -94,12 +94,9 @@ def _drop(*schemas: Any) -> None:
     """Remove generated titles and null defaults."""
     for schema in schemas:
         if isinstance(schema, dict):
-            for key in [k for k, v in schema.items() if _is_noise(k, v)]:
-                del schema[key]
+            for key, value in [*schema.items()]:
+                if (key == "title" and isinstance(value, str)) or (key == "default" and value is None):
+                    del schema[key]
             _drop(*schema.values())
         elif isinstance(schema, list):
             _drop(*schema)
-
-
-def _is_noise(key: str, value: Any) -> bool:
-    return (key == "title" and isinstance(value, str)) or (key == "default" and value is None)

@@ -190,14 +190,9 @@ class _Loader:
         for file in self._settings:
             self.warnings += self._unknown_settings(file)
             self.warnings += self._unused_schedules(file)
-        for folder in self._folders:
-            self.warnings += self._unknown_contracts(folder)
-
-    def _unknown_contracts(self, folder: Path) -> Iterator[Problem]:
-        """Yield the contracts of unknown datasets; none unless all files of the folder are valid."""
-        if self._is_valid(folder):
-            manifests = [(_absolute(m.file), m.snapshot.name) for m in self.manifests]
-            yield from files.unknown_contracts(folder, manifests)
+        manifests = [(_absolute(m.file), m.snapshot.name) for m in self.manifests]
+        for folder in filter(self._is_valid, self._folders):
+            self.warnings += files.unknown_contracts(folder, manifests)
 
     def _is_valid(self, folder: Path) -> bool:
         return not any(_absolute(problem.place.file).is_relative_to(folder) for problem in self.problems)

@@ -29,8 +29,8 @@ _EXPECTED = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
 }
-_OTHER_NAMES = {"ddlSchema": "schema", "rawArrowSchema": "schema"}
-"""Keys with other names in older versions of the specification."""
+_OTHER_NAMES = {"ddlSchema": "schema", "rawArrowSchema": "schema", "queries": "query"}
+"""Keys with other names in older versions of the specification, and that of one query."""
 
 _MOST_OWNERS = 3
 """Maximum number of places that a message suggests for a key."""
@@ -60,22 +60,13 @@ def locate(value: Any, path: Sequence[str | int]) -> Path:
 
 def _key(value: Any, step: str | int) -> str | int | None:
     if isinstance(value, Mapping):
-        if not isinstance(step, str) or _is_member(value, step):
+        # Paths of pydantic also have the names of members of unions.
+        if not isinstance(step, str) or (step[:1].isupper() and str(value.get("kind")).lower() == step.lower()):
             return None
-        candidates = (step, to_camel(step.rstrip("_")), _OTHER_NAMES.get(to_camel(step)), _shorthand(step))
+        candidates = (step, to_camel(step.rstrip("_")), _OTHER_NAMES.get(to_camel(step)))
         return next((c for c in candidates if c is not None and c in value), None)
     is_item = isinstance(value, list) and isinstance(step, int) and step < len(value)
     return step if is_item else None
-
-
-def _is_member(value: Mapping[str, Any], step: str) -> bool:
-    """Return whether a step of a path is the name of the mapping's union member, not one of its keys."""
-    return step[:1].isupper() and str(value.get("kind")).lower() == step.lower()
-
-
-def _shorthand(step: str) -> str | None:
-    """Return the path to the written value: ``queries`` may be written as one ``query``."""
-    return "query" if step == "queries" else None
 
 
 @dataclass(frozen=True)
@@ -187,7 +178,8 @@ def _keys_at(model: Model, path: Path) -> list[str]:
     current = [model]
     for step in path:
         named = [m for m in current if kind_of(m) == step]
-        current = named or [m for c in current for m in _models(_annotation(c, step))] or current
+        fields = [f for m in current for name, f in m.model_fields.items() if step in (name, f.alias)]
+        current = named or [m for f in fields for m in _models(f.annotation)] or current
     return [f.alias or name for c in current for name, f in c.model_fields.items()]
 
 
@@ -211,10 +203,6 @@ def _children(model: Model) -> Iterator[tuple[str, Model]]:
         key, is_dict = field.alias or name, getattr(field.annotation, "__origin__", None) is dict
         for child in _models(field.annotation):
             yield (f"a name in `{key}`" if is_dict else f"`{kind_of(child) if key == 'metadata' else key}`"), child
-
-
-def _annotation(model: Model, step: str | int) -> Any:
-    return next((f.annotation for name, f in model.model_fields.items() if step in (name, f.alias)), None)
 
 
 def _models(annotation: Any) -> Iterator[Model]:

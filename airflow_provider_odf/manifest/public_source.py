@@ -34,11 +34,8 @@ def fetch(step: model.FetchStep) -> str:
 def steps(source: model.SetPollingSource | model.AddPushSource) -> list[str]:
     """Return the steps between fetch and merge, each in a few words."""
     prepare = source.prepare or () if isinstance(source, model.SetPollingSource) else ()
-    words = [_prepare(step) for step in prepare]
-    words.append(source.read.kind)
-    if source.preprocess is not None:
-        words.append(f"SQL ({source.preprocess.engine})")
-    return words
+    query = [f"SQL ({source.preprocess.engine})"] if source.preprocess is not None else []
+    return [*map(_prepare, prepare), source.read.kind, *query]
 
 
 def merge(strategy: model.MergeStrategy) -> str:

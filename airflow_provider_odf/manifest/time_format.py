@@ -65,7 +65,7 @@ def java_pattern(pattern: str) -> str:
 
     :raises ValueError: Java has no letters for a strftime directive, or Spark cannot read the pattern.
     """
-    if pattern.lower() == RFC3339 or pattern == "%+":
+    if pattern.lower() in (RFC3339, "%+"):
         return RFC3339
     java = _DIRECTIVE.sub(_java, plain(pattern)) if "%" in pattern else pattern
     for reason in _mistakes(java):
@@ -145,19 +145,15 @@ def parse(text: str, pattern: str = DEFAULT_PATTERN) -> Instant:
 
     :raises ValueError: the text does not match the pattern, or the pattern is not valid.
     """
-    if pattern.lower() == RFC3339:
+    if pattern.lower() in (RFC3339, "%+"):
         return Instant.parse(text)
     try:
-        return _by_strftime(text, pattern) if "%" in pattern else _by_letters(text, pattern)
+        if "%" not in pattern:
+            return _by_letters(text, pattern)
+        moment = datetime.strptime(text, plain(pattern))  # noqa: DTZ007 - what has no zone is in UTC
+        return Instant.from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
     except OverflowError:
         raise ValueError(f"{text!r} is not within the years 1 to 9999") from None
-
-
-def _by_strftime(text: str, pattern: str) -> Instant:
-    if pattern == "%+":
-        return Instant.parse(text)
-    moment = datetime.strptime(text, plain(pattern))  # noqa: DTZ007 - what has no zone is in UTC
-    return Instant.from_datetime(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def _by_letters(text: str, pattern: str) -> Instant:
@@ -182,16 +178,13 @@ def check(pattern: str) -> None:
 
     :raises ValueError: the pattern has unsupported letters.
     """
-    if "%" in pattern:
-        _check_strftime(pattern)
-    elif pattern.lower() != RFC3339:
+    if pattern.lower() in (RFC3339, "%+"):
+        return
+    if "%" not in pattern:
         list(_tokens(pattern))
-
-
-def _check_strftime(pattern: str) -> None:
+        return
     try:
-        if pattern != "%+":
-            datetime.strptime("", plain(pattern))  # noqa: DTZ007 - only the pattern matters
+        datetime.strptime("", plain(pattern))  # noqa: DTZ007 - only the pattern matters
     except ValueError as e:
         if "format" in (message := str(e)) and "time data" not in message:
             raise
@@ -221,8 +214,9 @@ def _field(letters: str, pattern: str) -> str:
 
 
 def _assemble(fields: dict[str, str]) -> Instant:
-    year, month, day = _year(fields.get("y", "1970")), _month(fields.get("M", "1")), int(fields.get("d", "1"))
-    moment = datetime(year, month, day, _hour(fields), int(fields.get("m", 0)), int(fields.get("s", 0)), tzinfo=UTC)
+    year, month, day = fields.get("y", "1970"), _month(fields.get("M", "1")), int(fields.get("d", "1"))
+    years = int(year) + (2000 if len(year) == 2 else 0)
+    moment = datetime(years, month, day, _hour(fields), int(fields.get("m", 0)), int(fields.get("s", 0)), tzinfo=UTC)
     if "D" in fields:
         moment = _day_of_year(moment, int(fields["D"]))
     fraction = int(fields.get("S", "0")[:9].ljust(9, "0")) + int(fields.get("n", "0"))
@@ -233,10 +227,6 @@ def _day_of_year(moment: datetime, day: int) -> datetime:
     if not 1 <= day <= 365 + calendar.isleap(moment.year):
         raise ValueError(f"{day} is not a day of the year {moment.year}")
     return moment.replace(month=1, day=1) + timedelta(days=day - 1)
-
-
-def _year(text: str) -> int:
-    return 2000 + int(text) if len(text) == 2 else int(text)
 
 
 def _month(text: str) -> int:

@@ -68,13 +68,8 @@ def _represent_text(dumper: Any, text: str) -> yaml.ScalarNode:
     return node
 
 
-def _represent_decimal(dumper: Any, number: Decimal) -> yaml.ScalarNode:
-    node: yaml.ScalarNode = dumper.represent_scalar(f"{TAG}float", str(number))
-    return node
-
-
 _Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(Decimal, _represent_decimal)
+_Dumper.add_representer(Decimal, lambda dumper, number: dumper.represent_scalar(f"{TAG}float", str(number)))
 for _name, _pattern, _first in _RESOLVERS:
     _Loader.add_implicit_resolver(TAG + _name, _pattern, _first)
     _Dumper.add_implicit_resolver(TAG + _name, _pattern, _first)
