@@ -193,14 +193,16 @@ class Freshness:
     months: int
     seconds: Decimal
 
-    def holds(self, newest: datetime, now: datetime) -> bool:
-        """Whether the newest value is fresh at a time. Both times are aware. Months are those of the calendar, as in
-        Spark."""
+    def limit(self, now: datetime) -> datetime:
+        """Return the time that the newest value has to reach. Months are those of the calendar, as in Spark."""
         month = now.year * 12 + now.month - 1 - self.months
         year, index = divmod(month, 12)
         day = min(now.day, calendar.monthrange(year, index + 1)[1])
-        oldest = now.replace(year=year, month=index + 1, day=day) - timedelta(microseconds=int(self.seconds * 10**6))
-        return newest >= oldest
+        return now.replace(year=year, month=index + 1, day=day) - timedelta(microseconds=int(self.seconds * 10**6))
+
+    def holds(self, newest: datetime, now: datetime) -> bool:
+        """Whether the newest value is fresh at a time. Both times are aware."""
+        return newest >= self.limit(now)
 
 
 @dataclass(frozen=True)
