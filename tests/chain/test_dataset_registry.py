@@ -9,18 +9,11 @@ from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.names import DatasetAlias
+from tests.manifests import pushed
 
 ALIAS = DatasetAlias.parse("acme/Orders")
 TIME = Instant.parse("2024-05-01T00:00:00Z")
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: acme/Orders
-  kind: Root
-  metadata:
-    - {kind: AddPushSource, sourceName: default, read: Parquet, merge: Append}
-"""
+MANIFEST = pushed("acme/Orders", "Parquet", "Append")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from airflow_provider_odf import __version__
 from airflow_provider_odf.cli import app, main
+from tests.manifests import derived, pushed
 from tests.shared_engine import shared_engine
 
 MANIFEST = """\
@@ -371,15 +372,9 @@ def test_one_failure_does_not_stop_the_others(tmp_path: Path) -> None:
     (tmp_path / "gone.yaml").write_text(
         MANIFEST.replace("cities.csv", "gone.csv").replace("name: cities", "name: gone")
     )
-    (tmp_path / "push.yaml").write_text(
-        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: pushed\n  kind: Root\n  metadata:\n"
-        "    - kind: AddPushSource\n      sourceName: default\n      read: {kind: NdJson}\n"
-        "      merge: {kind: Append}\n"
-    )
+    (tmp_path / "push.yaml").write_text(pushed("pushed", "{kind: NdJson}"))
     (tmp_path / "sum.yaml").write_text(
-        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: sums\n  kind: Derivative\n  metadata:\n"
-        "    - kind: SetTransform\n      inputs: [{datasetRef: pushed}]\n"
-        "      transform: {kind: Sql, engine: spark, query: select 1 as event_time}\n"
+        derived("sums", "{datasetRef: pushed}", "{kind: Sql, engine: spark, query: select 1 as event_time}")
     )
     told = odf("run", "gone.yaml", "push.yaml", "sum.yaml", code=1, cwd=tmp_path)
     assert "pushed: no polling source\n" in told

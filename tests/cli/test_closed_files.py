@@ -8,47 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.manifests import derived, polled, pushed
 from tests.open_files import open_to_others
 from tests.shared_engine import shared_engine
 
-ROOT = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {{kind: FilesGlob, path: {name}/*.csv}}
-      read: {{kind: Csv, header: true, schema: [sku STRING, price BIGINT, note STRING]}}
-      {preparation}
-      merge: {{kind: Snapshot, primaryKey: [sku]}}
-"""
-SQL = """preprocess: {kind: Sql, engine: spark, query: "select sku, price + 1 as price, note from input"}"""
-PIPE = "prepare: [{kind: Pipe, command: [cat]}]"
-DERIVATIVE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: totals-{engine}
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs: [{{datasetRef: columns}}]
-      transform: {{kind: Sql, engine: {engine}, query: "select event_time, sku, price * 2 as price from columns"}}
-"""
-PUSHES = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: pushes
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: {kind: NdJson, schema: ["id BIGINT"]}
-      merge: {kind: Append}
-"""
+SQL = {"preprocess": '{kind: Sql, engine: spark, query: "select sku, price + 1 as price, note from input"}'}
+PIPE = {"prepare": "[{kind: Pipe, command: [cat]}]"}
+READ = "{kind: Csv, header: true, schema: [sku STRING, price BIGINT, note STRING]}"
+PUSHES = pushed("pushes", '{kind: NdJson, schema: ["id BIGINT"]}')
 CONTRACT = """\
 dataContractSpecification: 1.1.0
 id: columns
@@ -63,7 +30,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield programs
 
 
-PREPARATIONS = {"columns": "", "rows": SQL, "large": SQL, "piped": PIPE}
+PREPARATIONS: dict[str, dict[str, str]] = {"columns": {}, "rows": SQL, "large": SQL, "piped": PIPE}
 
 
 def odf(programs: Path, folder: Path, umask: int, *arguments: str, code: int = 0) -> str:
@@ -76,7 +43,9 @@ def odf(programs: Path, folder: Path, umask: int, *arguments: str, code: int = 0
 def declare(folder: Path, *names: str) -> None:
     for name in names:
         (folder / name).mkdir()
-        (folder / f"{name}.yaml").write_text(ROOT.format(name=name, preparation=PREPARATIONS[name]))
+        fetch = f"{{kind: FilesGlob, path: {name}/*.csv}}"
+        text = polled(name, fetch, READ, "{kind: Snapshot, primaryKey: [sku]}", **PREPARATIONS[name])
+        (folder / f"{name}.yaml").write_text(text)
 
 
 def deliver(folder: Path, number: int, *rows: str) -> None:
@@ -117,7 +86,8 @@ def test_no_file_of_any_kind_is_open_to_others(programs: Path, tmp_path: Path) -
     store = tmp_path / "store"
     declare(tmp_path, *PREPARATIONS)
     for engine in ("spark", "datafusion"):
-        (tmp_path / f"totals-{engine}.yaml").write_text(DERIVATIVE.format(engine=engine))
+        sql = f'{{kind: Sql, engine: {engine}, query: "select event_time, sku, price * 2 as price from columns"}}'
+        (tmp_path / f"totals-{engine}.yaml").write_text(derived(f"totals-{engine}", "{datasetRef: columns}", sql))
     (tmp_path / "pushes.yaml").write_text(PUSHES)
     (tmp_path / "columns.datacontract.yaml").write_text(CONTRACT)
     (tmp_path / "1.ndjson").write_text('{"id": 1}\n')

@@ -11,25 +11,15 @@ from typing import IO
 import pytest
 
 from tests.http_server import Server
+from tests.manifests import push, snapshot
 from tests.open_files import open_to_others
 from tests.shared_engine import shared_engine
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: scans
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: {kind: NdJson, schema: ["id BIGINT"]}
-      merge: {kind: Append}
-    - kind: AddPushSource
-      sourceName: depot
-      read: {kind: Csv, schema: ["id BIGINT"]}
-      merge: {kind: Append}
-"""
+MANIFEST = snapshot(
+    "scans",
+    push('{kind: NdJson, schema: ["id BIGINT"]}'),
+    push('{kind: Csv, schema: ["id BIGINT"]}', source="depot"),
+)
 
 
 Odf = Callable[..., str]

@@ -10,6 +10,7 @@ from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Manifest
+from tests.manifests import event, snapshot
 
 TEXT = """\
 dataContractSpecification: 1.1.0
@@ -25,11 +26,10 @@ def models(*names: str) -> str:
 
 def manifest(folder: Path, name: str, attachment: str = "", path: str = "datacontract.yaml") -> Manifest:
     """A manifest, with an attachment if there is a text for one."""
-    text = f"kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: {name}\n  kind: Root\n  metadata:\n"
     item = f"{{path: {path}, content: {json.dumps(attachment)}}}"
-    events = f"    - {{kind: SetAttachments, attachments: {{kind: Embedded, items: [{item}]}}}}\n" if attachment else ""
+    events = [event("SetAttachments", attachments=f"{{kind: Embedded, items: [{item}]}}")] if attachment else []
     file = folder / "all.yaml"
-    file.write_text(text.replace("metadata:\n", "metadata: []\n") if not events else text + events)
+    file.write_text(snapshot(name, *events))
     loaded = load([file])
     assert loaded.problems == ()
     return loaded.manifests[0]

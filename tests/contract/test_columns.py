@@ -9,6 +9,7 @@ import pytest
 from airflow_provider_odf.contract.binding import find, of_dataset
 from airflow_provider_odf.contract.lint import COLUMN_TYPES, invalid_clauses, manifest_problems
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import polled
 
 CONTRACT = """\
 dataContractSpecification: 1.2.1
@@ -25,11 +26,9 @@ def told(tmp_path: Path):
     """The problems of a contract's model beside a manifest with a read step and what comes after it."""
 
     def told(model: str, read: str = READ, preprocess: str = "", more: str = "") -> list[str]:
-        (tmp_path / "shops.yaml").write_text(
-            "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: shops\n  kind: Root\n  metadata:\n"
-            "    - kind: SetPollingSource\n      fetch: {kind: Url, url: http://example.com/x}\n"
-            f"      read: {read}\n{preprocess}      merge: {{kind: Append}}\n{more}"
-        )
+        query = preprocess.strip().removeprefix("preprocess: ")
+        manifest = polled("shops", "{kind: Url, url: http://example.com/x}", read, preprocess=query)
+        (tmp_path / "shops.yaml").write_text(manifest + more)
         lines = "".join(f"    {line}\n" for line in model.splitlines())
         (tmp_path / "shops.datacontract.yaml").write_text(CONTRACT + lines)
         loaded = load([tmp_path / "shops.yaml"])

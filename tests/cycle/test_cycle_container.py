@@ -11,27 +11,11 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.manifest import model
+from tests.manifests import polled
 
 from .conftest import Run, Write
 
-MANIFEST = """
-    kind: DatasetSnapshot
-    version: 1
-    content:
-      name: feed
-      kind: Root
-      metadata:
-        - kind: SetPollingSource
-          fetch:
-            kind: Container
-            image: feed:1
-          read:
-            kind: Csv
-            schema:
-              - id INT
-          merge:
-            kind: Append
-"""
+MANIFEST = polled("feed", "{kind: Container, image: 'feed:1'}", "{kind: Csv, schema: [id INT]}")
 
 # What comes before the volume: run --rm --name NAME --network none --volume.
 RUNTIME = """

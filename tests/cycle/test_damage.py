@@ -22,24 +22,19 @@ from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, Datase
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.seal import first_altered, seal
+from tests.manifests import polled
 
 from .conftest import NoEngine, Run, Write, cycle_of
 from .test_cycle import look
 
 pytestmark = pytest.mark.spark
 
-PRICES = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: prices
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.csv}
-      read: {kind: Csv, header: true, schema: [sku STRING, price BIGINT]}
-      merge: {kind: Snapshot, primaryKey: [sku]}
-"""
+PRICES = polled(
+    "prices",
+    "{kind: FilesGlob, path: in/*.csv}",
+    "{kind: Csv, header: true, schema: [sku STRING, price BIGINT]}",
+    "{kind: Snapshot, primaryKey: [sku]}",
+)
 
 
 CONTRACT = """

@@ -20,6 +20,7 @@ from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.source.fetchers import check
 from airflow_provider_odf.source.options import Options
+from tests.manifests import pushed
 
 from .conftest import NoEngine, Run, Write, cycle_of
 from .holding import TWO_ROWS, held, rows
@@ -27,18 +28,8 @@ from .test_cycle import CONTRACT, PRICES
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-PUSHED = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: prices
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: {kind: Csv, header: true, schema: [sku STRING, price BIGINT]}
-      merge: {kind: Snapshot, primaryKey: [sku]}
-"""
+READ = "{kind: Csv, header: true, schema: [sku STRING, price BIGINT]}"
+PUSHED = pushed("prices", READ, "{kind: Snapshot, primaryKey: [sku]}")
 
 
 def test_what_is_accepted_after_the_head_moved_passes_once(

@@ -25,24 +25,19 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import MergeRequest
 from airflow_provider_odf.runner.local import LocalRunner
+from tests.manifests import polled, pushed
 
 from .conftest import Run, Write, cycle_of
 
 pytestmark = pytest.mark.spark
 TIME = Instant.parse("2026-05-09T00:00:00Z")
 
-THINGS = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: things
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.json}
-      read: {kind: NdJson, schema: [op INT, k BIGINT NOT NULL, v STRING]}
-      merge: {kind: MERGE, primaryKey: [k]}
-"""
+THINGS = polled(
+    "things",
+    "{kind: FilesGlob, path: in/*.json}",
+    "{kind: NdJson, schema: [op INT, k BIGINT NOT NULL, v STRING]}",
+    "{kind: MERGE, primaryKey: [k]}",
+)
 STREAMS = ("UpsertStream", "ChangelogStream")
 OLD, ADDED = ("+A", 1, "a", None), ("+A", 2, "b", 20)
 CORRECTED = [("-C", 1, "a", None), ("+C", 1, "a", 10)]
@@ -301,18 +296,7 @@ def test_a_disabled_source_is_not_asked_and_goes_on_where_it_was(
     assert verify(store.dataset("things")).blocks == 7
 
 
-LOOSE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: things
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: READ
-      merge: {kind: Append}
-"""
+LOOSE = pushed("things", "READ")
 
 
 class TestWithoutSchema:

@@ -16,23 +16,18 @@ from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import Column, RawQueryRequest, ReadStep, SqlQueryStep, Transform
 from airflow_provider_odf.runner.local import LocalRunner
+from tests.manifests import polled
 
 from .conftest import Write, cycle_of
 
 pytestmark = pytest.mark.spark
 
-MANIFEST = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: orders
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.csv}
-      read: {kind: Csv, header: true, schema: [sku STRING, note STRING]}
-      merge: {kind: Snapshot, primaryKey: [sku]}
-"""
+MANIFEST = polled(
+    "orders",
+    "{kind: FilesGlob, path: in/*.csv}",
+    "{kind: Csv, header: true, schema: [sku STRING, note STRING]}",
+    "{kind: Snapshot, primaryKey: [sku]}",
+)
 ROWS = 4000
 
 

@@ -24,6 +24,7 @@ from airflow_provider_odf.cycle.run import run_all as run_cycles
 from airflow_provider_odf.errors import ChainCorrupted, StorageError, UnexpectedError
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
+from tests.manifests import polled
 
 from .conftest import Write, cycle_of
 
@@ -35,18 +36,12 @@ LATER_ROWS = "sku,price\na,2\nb,3\n"
 LATER = "published 3 records (offsets 1..3): 1 added, 1 corrected"
 GOES_ON = "published 3 records (offsets 1..3)"
 """A run that publishes the tested candidate of a run before it does not count changes."""
-MANIFEST = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {{kind: FilesGlob, path: in/*.csv}}
-      read: {{kind: Csv, header: true, schema: [sku STRING, price BIGINT]}}
-      merge: {{kind: Snapshot, primaryKey: [sku]}}
-"""
+MANIFEST = polled(
+    "NAME",
+    "{kind: FilesGlob, path: in/*.csv}",
+    "{kind: Csv, header: true, schema: [sku STRING, price BIGINT]}",
+    "{kind: Snapshot, primaryKey: [sku]}",
+)
 Site = tuple[str, str]
 """An audited call of the operating system, and the line of the package that made it."""
 NUMBERS = (
@@ -119,7 +114,7 @@ def run_all(write: Write, store: Store, engine: LocalRunner):
     write("in/1.csv", "sku,price\na,1\n")
 
     def run_all(*names: str) -> dict[str, Outcome]:
-        files = [write(f"{name[:100]}.yaml", MANIFEST.format(name=name)) for name in names]
+        files = [write(f"{name[:100]}.yaml", MANIFEST.replace("NAME", name)) for name in names]
         loaded = load(files)
         assert loaded.problems == ()
         cycles = [cycle_of(store, manifest, engine) for manifest in loaded.manifests]

@@ -15,19 +15,13 @@ from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.contract_context import _of_schedule
 from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
 from tests.cycle.conftest import Run, Write
+from tests.manifests import polled
 
-MANIFEST = """
-    kind: DatasetSnapshot
-    version: 1
-    content:
-      name: orders
-      kind: Root
-      metadata:
-        - kind: SetPollingSource
-          fetch: {kind: FilesGlob, path: in/*.csv, order: ByName}
-          read: {kind: Csv, header: true, schema: [id BIGINT, at TIMESTAMP]}
-          merge: {kind: Append}
-    """
+MANIFEST = polled(
+    "orders",
+    "{kind: FilesGlob, path: in/*.csv, order: ByName}",
+    "{kind: Csv, header: true, schema: [id BIGINT, at TIMESTAMP]}",
+)
 CONTRACT = """
     dataContractSpecification: 1.2.1
     id: urn:orders

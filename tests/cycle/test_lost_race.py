@@ -22,22 +22,12 @@ from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import pushed
 
 from .conftest import Write
 
 TIME = Instant.parse("2024-01-01T12:00:00Z")
-MANIFEST = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: raced
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: {kind: NdJson}
-      merge: {kind: Append}
-"""
+MANIFEST = pushed("raced", "{kind: NdJson}")
 HOLDER = """
 import sys, time
 from pathlib import Path

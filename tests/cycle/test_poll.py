@@ -7,29 +7,13 @@ import pytest
 from airflow_provider_odf.chain.record_rows import tail_rows
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.manifest import model
+from tests.manifests import polled
 
 from .conftest import Run, Write
 
-MANIFEST = """
-    kind: DatasetSnapshot
-    version: 1
-    content:
-      name: numbers
-      kind: Root
-      metadata:
-        - kind: SetPollingSource
-          fetch: FETCH
-          prepare: PREPARE
-          read:
-            kind: Csv
-            schema: [n INT]
-          merge:
-            kind: Append
-"""
-
 
 def manifest(write: Write, fetch: str, prepare: str = "[]"):
-    return write("numbers.yaml", MANIFEST.replace("FETCH", fetch).replace("PREPARE", prepare))
+    return write("numbers.yaml", polled("numbers", fetch, "{kind: Csv, schema: [n INT]}", prepare=prepare))
 
 
 @pytest.mark.spark

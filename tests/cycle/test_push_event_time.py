@@ -8,23 +8,12 @@ from airflow_provider_odf.cycle.run import run_push
 from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import pushed
 
 from .conftest import cycle_of
 
 pytestmark = pytest.mark.spark
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: {read}
-      merge: {{kind: Append}}
-"""
 DECLARED = """\
     - kind: SetDataSchema
       schema:
@@ -44,7 +33,7 @@ def push(store, engine, write):
     """Pushes a text as a file, or records, into the dataset of a read step."""
 
     def push(name, read, given, more="", file="in.txt", **options):
-        loaded = load([write(f"{name}.yaml", MANIFEST.format(name=name, read=read) + more)])
+        loaded = load([write(f"{name}.yaml", pushed(name, read) + more)])
         assert loaded.problems == ()
         apply(store, loaded.manifests[0], TIME)
         what = {"uris": (str(write(file, given)),)} if isinstance(given, str) else {"records": given}

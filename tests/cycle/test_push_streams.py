@@ -8,26 +8,12 @@ from airflow_provider_odf.cycle.run import run_push
 from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import pushed
 
 from .conftest import cycle_of
 
 pytestmark = pytest.mark.spark
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: accounts
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read:
-        {read}
-      merge:
-        kind: {merge}
-        primaryKey: [id]
-"""
 CSV = (
     "{kind: Csv, header: true, timestampFormat: dd.MM.yyyy, "
     "schema: [op STRING, event_time TIMESTAMP, id BIGINT, v STRING]}"
@@ -41,11 +27,11 @@ def push(store, engine, write):
     """Pushes a text as a file, or records, into a dataset of that read step and strategy."""
 
     def push(read, merge, given):
-        loaded = load([write("accounts.yaml", MANIFEST.format(read=read, merge=merge))])
+        loaded = load([write("accounts.yaml", pushed("accounts", read, f"{{kind: {merge}, primaryKey: [id]}}"))])
         assert loaded.problems == ()
         apply(store, loaded.manifests[0], TIME)
-        pushed = Push((str(write("in.txt", given)),)) if isinstance(given, str) else Push(records=given)
-        return run_push(cycle_of(store, "accounts", engine, TIME), pushed)
+        what = Push((str(write("in.txt", given)),)) if isinstance(given, str) else Push(records=given)
+        return run_push(cycle_of(store, "accounts", engine, TIME), what)
 
     return push
 

@@ -7,23 +7,12 @@ import pytest
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.errors import ContractInconclusive, ContractRejected
+from tests.manifests import polled
 
 from .conftest import Run, Write
 
 pytestmark = pytest.mark.spark
 
-MANIFEST = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {{kind: FilesGlob, path: {name}/*.csv}}
-      read: {{kind: Csv, header: true, schema: [id BIGINT, city BIGINT]}}
-      merge: {{kind: {merge}}}
-"""
 
 CONTRACT = """
 dataContractSpecification: 1.2.1
@@ -36,8 +25,10 @@ models:
 
 
 def test_references_are_values_of_the_other_datasets_current_rows(write: Write, run: Run, store: Store) -> None:
-    people = write("people.yaml", MANIFEST.format(name="people", merge="Append"))
-    towns = write("home-towns.yaml", MANIFEST.format(name="home-towns", merge="Snapshot, primaryKey: [id]"))
+    read = "{kind: Csv, header: true, schema: [id BIGINT, city BIGINT]}"
+    people = write("people.yaml", polled("people", "{kind: FilesGlob, path: people/*.csv}", read))
+    fetch, merge = "{kind: FilesGlob, path: home-towns/*.csv}", "{kind: Snapshot, primaryKey: [id]}"
+    towns = write("home-towns.yaml", polled("home-towns", fetch, read, merge))
     write("people.datacontract.yaml", CONTRACT)
     write("people/1.csv", "id,city\n1,10\n2,\n")
     outcome = run(people)

@@ -16,6 +16,7 @@ from airflow_provider_odf.cycle.read import engine_inputs, read
 from airflow_provider_odf.errors import InvalidInput, SourceError
 from airflow_provider_odf.protocol import Column, ReadStep
 from airflow_provider_odf.source.options import Options
+from tests.manifests import polled
 
 from .conftest import cycle_of
 
@@ -41,19 +42,19 @@ def zipped(path: Path, *names: str, extra: str | None = None) -> Path:
     return path
 
 
-def polled(*paths: Path) -> InputFile:
+def fetched(*paths: Path) -> InputFile:
     return InputFile(tuple(map(str, paths)), "2024-01-01T00:00:00Z", "stations.zip")
 
 
 def test_other_inputs_stay_as_they_are(tmp_path: Path) -> None:
-    step, files = ReadStep("NdGeoJson"), (polled(tmp_path / "a.json"),)
+    step, files = ReadStep("NdGeoJson"), (fetched(tmp_path / "a.json"),)
     result = engine_inputs(step, files, tmp_path, silent, Options())
     assert (result.read, result.files, result.notices) == (step, files, ())
 
 
 def test_the_first_shapefile_says_what_the_columns_are(tmp_path: Path) -> None:
     one, two = zipped(tmp_path / "1.zip", "Main"), zipped(tmp_path / "2.zip", "Burrard", extra="open")
-    result = engine_inputs(SHAPEFILE, (polled(one), polled(two, one)), tmp_path / "work", silent, Options())
+    result = engine_inputs(SHAPEFILE, (fetched(one), fetched(two, one)), tmp_path / "work", silent, Options())
     assert result.read == ReadStep("EsriShapefile", COLUMNS)
     assert [len(file.paths) for file in result.files] == [1, 2]
     assert Path(result.files[1].paths[0]).read_text() == (
@@ -64,7 +65,7 @@ def test_the_first_shapefile_says_what_the_columns_are(tmp_path: Path) -> None:
 
 
 def test_columns_of_a_schema(tmp_path: Path) -> None:
-    file = polled(zipped(tmp_path / "1.zip", "Main"))
+    file = fetched(zipped(tmp_path / "1.zip", "Main"))
     declared = (Column("NAME", "STRING", False),)
     result = engine_inputs(ReadStep("EsriShapefile", declared), (file,), tmp_path / "a", silent, Options())
     assert result.read.columns == declared
@@ -76,24 +77,18 @@ def test_columns_of_a_schema(tmp_path: Path) -> None:
 
 
 def test_limits_of_the_installation_apply(tmp_path: Path) -> None:
-    file = polled(zipped(tmp_path / "1.zip", "Main"))
+    file = fetched(zipped(tmp_path / "1.zip", "Main"))
     with pytest.raises(SourceError, match="more than 100 bytes"):
         engine_inputs(SHAPEFILE, (file,), tmp_path / "work", silent, Options(largest_file=100))
 
 
-MANIFEST = """\
-    kind: DatasetSnapshot
-    version: 1
-    content:
-      name: stations
-      kind: Root
-      metadata:
-        - kind: SetPollingSource
-          fetch: {kind: Url, url: "file:stations.zip"}
-          read: {kind: EsriShapefile}
-          preprocess: {kind: Sql, engine: datafusion, query: "select id, upper(name) as name, geometry from input"}
-          merge: {kind: Snapshot, primaryKey: [id]}
-    """
+MANIFEST = polled(
+    "stations",
+    '{kind: Url, url: "file:stations.zip"}',
+    "{kind: EsriShapefile}",
+    "{kind: Snapshot, primaryKey: [id]}",
+    preprocess='{kind: Sql, engine: datafusion, query: "select id, upper(name) as name, geometry from input"}',
+)
 
 
 @pytest.mark.spark
@@ -112,7 +107,7 @@ def test_cycles(write, run, store, engine, tmp_path: Path) -> None:
     assert "not a zip file, or truncated" in str(outcome.error)
     assert dataset.head() == head
 
-    changed = polled(zipped(tmp_path / "b.zip", "Main St", "Burrard"))
+    changed = fetched(zipped(tmp_path / "b.zip", "Main St", "Burrard"))
     given = Input("stations", head, "2024-01-03T12:00:00Z", (changed,))
     cycle = cycle_of(store, "stations", engine)
     typed = read(cycle, given)

@@ -9,42 +9,18 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow_provider_odf import build_dags
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.manifest.names import DatasetId
+from tests.manifests import derived, pushed
 
-ROOT = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: {{kind: NdJson}}
-      merge: {{kind: Append}}
-"""
-DERIVATIVE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs: [{inputs}]
-      transform:
-        kind: Sql
-        engine: spark
-        query: SELECT event_time, id FROM x
-"""
+SQL = "\n        kind: Sql\n        engine: spark\n        query: SELECT event_time, id FROM x"
 
 
 def root(folder: Path, name: str) -> None:
-    (folder / f"{name.replace('/', '.')}.yaml").write_text(ROOT.format(name=name))
+    (folder / f"{name.replace('/', '.')}.yaml").write_text(pushed(name, "{kind: NdJson}"))
 
 
 def derivative(folder: Path, name: str, *inputs: str) -> None:
     refs = ", ".join(f"{{datasetRef: '{ref}'}}" for ref in inputs)
-    (folder / f"{name.replace('/', '.')}.yaml").write_text(DERIVATIVE.format(name=name, inputs=refs))
+    (folder / f"{name.replace('/', '.')}.yaml").write_text(derived(name, refs, SQL))
 
 
 @pytest.fixture
@@ -207,7 +183,7 @@ def test_the_documentation_shows_inputs_and_queries(folder, built):
     root(folder, "orders")
     root(folder, "parts")
     (folder / "report.yaml").write_text(
-        DERIVATIVE.format(name="report", inputs="{datasetRef: orders, alias: o|o}, {datasetRef: parts}")
+        derived("report", "{datasetRef: orders, alias: o|o}, {datasetRef: parts}", SQL)
         .replace("engine: spark", "engine: flink\n        temporalTables: [{name: parts, primaryKey: [a, b]}]")
         .replace(
             "query: SELECT event_time, id FROM x",

@@ -5,6 +5,7 @@ import pytest
 from airflow_provider_odf.contract.binding import Location
 from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import push, snapshot
 
 POLLED = """\
 kind: DatasetSnapshot
@@ -51,23 +52,16 @@ content:
               Taken from the <script>alert("shop")</script> in README.md
 """
 
-PUSHED = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: scores
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: web
-      read: {kind: NdJson, schema: ["player STRING", "score BIGINT"]}
-      preprocess: {kind: Sql, engine: spark, query: select * from input}
-      merge: {kind: Snapshot, primaryKey: [player]}
-    - kind: AddPushSource
-      sourceName: "b`ulk"
-      read: Parquet
-      merge: {kind: UpsertStream, primaryKey: [player]}
-"""
+PUSHED = snapshot(
+    "scores",
+    push(
+        '{kind: NdJson, schema: ["player STRING", "score BIGINT"]}',
+        "{kind: Snapshot, primaryKey: [player]}",
+        "web",
+        "{kind: Sql, engine: spark, query: select * from input}",
+    ),
+    push("Parquet", "{kind: UpsertStream, primaryKey: [player]}", '"b`ulk"'),
+)
 
 URI = "file:///data/odf/orders"
 

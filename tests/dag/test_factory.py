@@ -9,6 +9,7 @@ from airflow_provider_odf import build_dags, raise_manifest_errors
 from airflow_provider_odf.dag import factory
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import pushed
 
 DAGS = Path(__file__).parents[2] / "dags"
 
@@ -162,19 +163,7 @@ def test_for_a_task_only_its_own_manifest_is_loaded(folder, monkeypatch):
 
 def test_a_pushed_dataset_has_a_dag_and_one_without_a_source_has_none(folder):
     idle = "kind: DatasetSnapshot\nversion: 1\ncontent: {name: idle, kind: Root, metadata: []}\n"
-    push = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: pushed
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: {kind: Parquet}
-      merge: {kind: Append}
-"""
-    (folder / "more.yaml").write_text(f"{idle}---\n{push}")
+    (folder / "more.yaml").write_text(f"{idle}---\n{pushed('pushed', 'Parquet')}")
     found = build_dags(folder, schedule="@daily")
     assert sorted(found) == ["acme.parts", "com.acme.orders", "pushed"]
     assert (found["pushed"].schedule, found["pushed"].max_active_runs) == (None, 1)

@@ -4,19 +4,8 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 
 from docs import pages
+from tests.manifests import pushed
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: Parquet
-      merge: {merge}
-"""
 SNIPPETS = {
     f"{page.relative_to(pages.ROOT)}:{block.first_line}": block.text
     for page in pages.pages()
@@ -34,8 +23,8 @@ def test_there_are_loaders():
 def test_a_loader_of_the_documentation(place, tmp_path, monkeypatch):
     monkeypatch.setenv("ODF_STORE", str(tmp_path / "store"))
     (tmp_path / "loader.py").write_text(SNIPPETS[place])
-    (tmp_path / "right.yaml").write_text(MANIFEST.format(name="right", merge="Append"))
-    (tmp_path / "bad.yaml").write_text(MANIFEST.format(name="bad", merge="Apend"))
+    (tmp_path / "right.yaml").write_text(pushed("right", "Parquet", "Append"))
+    (tmp_path / "bad.yaml").write_text(pushed("bad", "Parquet", "Apend"))
     bag = DagBag(dag_folder=tmp_path, bundle_path=tmp_path, bundle_name="dags-folder", safe_mode=True)
     if "build_dags(" in SNIPPETS[place]:
         assert (sorted(bag.dags), bag.import_errors) == (["bad", "right"], {})

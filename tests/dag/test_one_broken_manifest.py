@@ -10,34 +10,16 @@ from typer.testing import CliRunner
 
 from airflow_provider_odf import build_dags
 from airflow_provider_odf.cli import app
+from tests.manifests import derived, polled
 
-ROOT = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: NAME
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: Url, url: "file://FOLDER/in.csv"}
-      read: {kind: Csv, header: true, schema: [id INT, value STRING]}
-      merge: {kind: Append}
-"""
-DERIVATIVE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: NAME
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs: [{datasetRef: INPUT, alias: p}]
-      transform: {kind: Sql, engine: ENGINE, query: "QUERY"}
-"""
+ROOT = polled(
+    "NAME", '{kind: Url, url: "file://FOLDER/in.csv"}', "{kind: Csv, header: true, schema: [id INT, value STRING]}"
+)
 
 
 def derivative(query: str, engine: str = "spark", ref: str = "valid-0") -> str:
-    return DERIVATIVE.replace("INPUT", ref).replace("QUERY", query).replace("ENGINE", engine)
+    sql = f'{{kind: Sql, engine: {engine}, query: "{query}"}}'
+    return derived("NAME", f"{{datasetRef: {ref}, alias: p}}", sql)
 
 
 BROKEN = {

@@ -8,41 +8,21 @@ import pytest
 
 from airflow_provider_odf.dialect.check import check_columns
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import derived, polled
 
-ROOT = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: prices
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: Url, url: "file:///in.csv"}
-      read: {kind: Csv, header: true, SCHEMA}
-      merge: {kind: Append}
-"""
 TYPED = "schema: [id BIGINT, city STRING]"
-DERIVATIVE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs: [{{datasetRef: {source}, alias: t}}]
-      transform: {{kind: Sql, engine: {engine}, query: "{query}"}}
-"""
 COLUMNS = "offset, op, system_time, event_time, id, city"
 ENGINES = ("datafusion", "flink", "risingwave")
 
 
 def problems(folder: Path, *queries: tuple[str, str], schema: str = TYPED) -> list[str]:
     """Return the problems of derivatives, each of the one before and the first one of the root."""
-    (folder / "prices.yaml").write_text(ROOT.replace("SCHEMA", schema))
+    read = f"{{kind: Csv, header: true, {schema}}}"
+    (folder / "prices.yaml").write_text(polled("prices", '{kind: Url, url: "file:///in.csv"}', read))
     source = "prices"
     for number, (engine, query) in enumerate(queries):
-        text = DERIVATIVE.format(name=f"d{number}", source=source, engine=engine, query=query)
+        sql = f'{{kind: Sql, engine: {engine}, query: "{query}"}}'
+        text = derived(f"d{number}", f"{{datasetRef: {source}, alias: t}}", sql)
         (folder / f"d{number}.yaml").write_text(text)
         source = f"d{number}"
     loaded = load([folder])

@@ -14,34 +14,15 @@ from airflow_provider_odf.dialect.check import check_columns, unchecked
 from airflow_provider_odf.dialect.parsing import Refusal
 from airflow_provider_odf.dialect.spark_check import BUILTIN
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import derived, polled
 
-ROOT = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: prices
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: Url, url: "file:///in.csv"}
-      read: {kind: NdJson, schema: [id INT, value STRING, "at STRUCT<day: DATE>"]}
-      merge: {kind: Append}
-"""
-DERIVATIVE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: derived
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs: [{datasetRef: prices, alias: p}]
-      transform:
-        kind: Sql
-        engine: spark
-        query: |
-          QUERY
-"""
+ROOT = polled(
+    "prices",
+    '{kind: Url, url: "file:///in.csv"}',
+    '{kind: NdJson, schema: [id INT, value STRING, "at STRUCT<day: DATE>"]}',
+)
+SQL = "\n        kind: Sql\n        engine: spark\n        query: |\n          QUERY"
+DERIVATIVE = derived("derived", "{datasetRef: prices, alias: p}", SQL)
 
 
 def refusal(query: str) -> str | None:

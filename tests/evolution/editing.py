@@ -18,10 +18,10 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Manifest
+from tests.manifests import snapshot
 
 TIME = Instant.parse("2024-01-01T12:00:00Z")
 HASH = "f1620" + "ab" * 32
-HEAD = "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: things\n  kind: Root\n  metadata:\n"
 FETCH = "{kind: Url, url: 'https://example.com/a.csv'}"
 READ = "{kind: Csv, header: true, schema: [k BIGINT NOT NULL, v STRING]}"
 MERGE = "{kind: Snapshot, primaryKey: [k]}"
@@ -49,8 +49,7 @@ class Edited:
         self.file, self.store = folder / "things.yaml", Store.open(folder / "store")
 
     def manifest(self, *events: str) -> Manifest:
-        listed = "".join(f"    - {event}\n" for event in events)
-        self.file.write_text(HEAD + listed if events else HEAD.rstrip() + " []\n")
+        self.file.write_text(snapshot("things", *(f"    - {event}\n" for event in events)))
         loaded = load([self.file])
         assert loaded.problems == ()
         return loaded.manifests[0]

@@ -18,9 +18,9 @@ from airflow_provider_odf.evolution.apply import apply
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from tests.cycle.derivatives import SCHEMA, TIME, commit, ingest, root, transform_event
+from tests.manifests import derived
 
 NAMES = ("a", "b", "c", "d")
-HEAD = "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: derived\n  kind: Derivative\n  metadata:\n"
 
 
 class Edits:
@@ -38,7 +38,7 @@ class Edits:
     def apply(self, inputs: list[str], alias: str = "") -> None:
         listed = ", ".join(f"{{datasetRef: {name}, alias: {name}{alias}}}" for name in inputs)
         sql = f"{{kind: Sql, engine: spark, query: 'select * from {inputs[0]}{alias}'}}"
-        self.file.write_text(f"{HEAD}    - {{kind: SetTransform, inputs: [{listed}], transform: {sql}}}\n")
+        self.file.write_text(derived("derived", listed, sql))
         apply(self.store, load([self.file]).manifests[0], TIME)
 
     def refusal(self, inputs: list[str], alias: str) -> str:

@@ -14,6 +14,7 @@ from airflow_provider_odf.evolution.inputs import with_ids
 from airflow_provider_odf.evolution.plan import plan
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import derived
 
 from .editing import (
     Edited,
@@ -51,10 +52,7 @@ def test_what_is_planned_is_what_is_applied(with_data: Edited) -> None:
 
 def test_a_new_derivative_has_the_ids_of_its_inputs(with_data: Edited, tmp_path: Path) -> None:
     file = tmp_path / "derived.yaml"
-    file.write_text(
-        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: derived\n  kind: Derivative\n  metadata:\n"
-        f"    - {{kind: SetTransform, inputs: [{{datasetRef: things}}], transform: {sql('select 1 as event_time')}}}\n"
-    )
+    file.write_text(derived("derived", "{datasetRef: things}", sql("select 1 as event_time")))
     planned = plan(None, with_ids(load([file]).manifests[0], with_data.store))
     assert refused(planned) == []
     [change] = planned.changes
@@ -65,10 +63,7 @@ def test_a_new_derivative_has_the_ids_of_its_inputs(with_data: Edited, tmp_path:
 
 def test_an_input_that_the_store_does_not_have_is_refused(with_data: Edited, tmp_path: Path) -> None:
     file = tmp_path / "derived.yaml"
-    file.write_text(
-        "kind: DatasetSnapshot\nversion: 1\ncontent:\n  name: derived\n  kind: Derivative\n  metadata:\n"
-        f"    - {{kind: SetTransform, inputs: [{{datasetRef: thing}}], transform: {sql('select 1 as event_time')}}}\n"
-    )
+    file.write_text(derived("derived", "{datasetRef: thing}", sql("select 1 as event_time")))
     with pytest.raises(ManifestInvalid) as refusal:
         with_ids(load([file]).manifests[0], with_data.store)
     [problem] = refusal.value.problems

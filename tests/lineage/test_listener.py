@@ -26,6 +26,7 @@ from airflow_provider_odf.runner import LocalRunner
 from airflow_provider_odf.runner.runner import OnEngine, OnProgress
 from tests.lineage_receiver import Receiver
 from tests.lineage_schemas import schema_errors
+from tests.manifests import polled
 from tests.processes import wait_until
 
 pytestmark = [pytest.mark.listener, pytest.mark.spark]
@@ -33,18 +34,12 @@ pytestmark = [pytest.mark.listener, pytest.mark.spark]
 LISTENER = "io.openlineage:openlineage-spark_2.13:1.53.0"
 TASK = RunName("airflow", "cities.merge", "01941f29-7c00-7087-8906-40e512c257bd")
 DAG = RunName("airflow", "cities", "01941f29-7c00-7087-8906-40e512c257bc")
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: cities
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: "*.json"}
-      read: {kind: NdJson, schema: [id BIGINT, name STRING]}
-      merge: {kind: Snapshot, primaryKey: [id]}
-"""
+MANIFEST = polled(
+    "cities",
+    '{kind: FilesGlob, path: "*.json"}',
+    "{kind: NdJson, schema: [id BIGINT, name STRING]}",
+    "{kind: Snapshot, primaryKey: [id]}",
+)
 IN_COLUMNS = MANIFEST.replace("json", "csv").replace("NdJson", "Csv, header: true")
 """The same of a CSV file, which is merged without Spark."""
 READER = """\

@@ -9,6 +9,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow_provider_odf import PollingSourceOperator
 from airflow_provider_odf.errors import CommitConflict, InternalError, InvalidQuery
 from airflow_provider_odf.operators.base import OdfOperator
+from tests.manifests import polled
 
 
 class Failing(OdfOperator):
@@ -73,19 +74,13 @@ def test_killing_a_task_stops_spark(monkeypatch):
     assert closed == [True]
 
 
-PIPED = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: piped
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: Url, url: in.csv}
-      prepare: [{kind: Pipe, command: [sh, -c, "echo $$ > pid; sleep 600"]}]
-      read: {kind: Csv, schema: [id BIGINT]}
-      merge: Append
-"""
+PIPED = polled(
+    "piped",
+    "{kind: Url, url: in.csv}",
+    "{kind: Csv, schema: [id BIGINT]}",
+    prepare='[{kind: Pipe, command: [sh, -c, "echo $$ > pid; sleep 600"]}]',
+)
+
 
 KILLED = """\
 import signal, sys

@@ -15,23 +15,9 @@ from airflow_provider_odf.cycle.xcom import receive_input
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.push_source import conf_params, push_id, push_of
+from tests.manifests import push, snapshot
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: scans
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: scanner
-      read: {kind: NdJson}
-      merge: {kind: Append}
-    - kind: AddPushSource
-      sourceName: depot
-      read: {kind: Csv}
-      merge: {kind: Append}
-"""
+MANIFEST = snapshot("scans", push("{kind: NdJson}", source="scanner"), push("{kind: Csv}", source="depot"))
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from airflow_provider_odf import PollingSourceOperator, PollingSourceTrigger, PushSourceOperator
 from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.manifest.load import load
+from tests.manifests import pushed
 
 MANIFEST = """\
 kind: DatasetSnapshot
@@ -31,15 +32,7 @@ content:
       read: {{kind: Csv, schema: ["a STRING"]}}
       merge: {{kind: Append}}
 """
-PUSHED = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: pushed
-  kind: Root
-  metadata:
-    - {kind: AddPushSource, sourceName: default, read: {kind: Csv, schema: ["a STRING"]}, merge: {kind: Append}}
-"""
+PUSHED = pushed("pushed", '{kind: Csv, schema: ["a STRING"]}')
 
 
 class Slots:

@@ -8,6 +8,7 @@ from airflow.sdk.exceptions import AirflowFailException
 from airflow_provider_odf import MergeOperator, PushSourceOperator
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.settings import push_paths
+from tests.manifests import pushed
 
 DROP = ("https://files.example.org/drop",)
 
@@ -109,18 +110,7 @@ def test_settings():
             push_paths.parse(wrong)
 
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: scans
-  kind: Root
-  metadata:
-    - kind: AddPushSource
-      sourceName: default
-      read: {kind: Csv}
-      merge: {kind: Append}
-"""
+MANIFEST = pushed("scans", "{kind: Csv}")
 
 
 def test_it_holds_for_the_conf_of_a_run_and_not_for_the_author_of_a_dag(folder, monkeypatch):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf.chain.store import Store
+from tests.manifests import derived, event, polling, snapshot
 from tests.open_files import open_to_others
 
 # The secret of tokens must be long enough for their algorithm.
@@ -14,32 +15,12 @@ os.environ["AIRFLOW__API_AUTH__JWT_SECRET"] = "pages" * 20
 
 HOME = Path(os.environ["AIRFLOW_HOME"])
 MANIFESTS = HOME / "dags" / "pages"
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: SetInfo
-      description: Numbers of {name}
-      keywords: [numbers]
-    - kind: SetPollingSource
-      fetch: {{kind: Url, url: "file:///x.csv"}}
-      read: {{kind: Csv, schema: [id BIGINT, value STRING]}}
-      merge: {{kind: Append}}
-"""
-DERIVATIVE = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: acme/sums
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs: [{datasetRef: acme/numbers, alias: numbers}]
-      transform: {kind: Sql, engine: spark, query: "SELECT value, count(id) AS ids FROM numbers GROUP BY value"}
-"""
+DERIVATIVE = derived(
+    "acme/sums",
+    "{datasetRef: acme/numbers, alias: numbers}",
+    '{kind: Sql, engine: spark, query: "SELECT value, count(id) AS ids FROM numbers GROUP BY value"}',
+)
+POLLING = polling('{kind: Url, url: "file:///x.csv"}', "{kind: Csv, schema: [id BIGINT, value STRING]}")
 NAMES = ("acme/numbers", "empty")
 LOADER = 'from airflow_provider_odf import build_dags\n\nglobals().update(build_dags(__file__, store="{store}"))\n'
 
@@ -55,7 +36,8 @@ def airflow_server():
 
     MANIFESTS.mkdir(parents=True)
     for name in NAMES:
-        (MANIFESTS / f"{name.replace('/', '.')}.yaml").write_text(MANIFEST.format(name=name))
+        info = event("SetInfo", description=f"Numbers of {name}", keywords="[numbers]")
+        (MANIFESTS / f"{name.replace('/', '.')}.yaml").write_text(snapshot(name, info, POLLING))
     (MANIFESTS / "acme.sums.yaml").write_text(DERIVATIVE)
     (MANIFESTS / "odf.py").write_text(LOADER.format(store=HOME / "pages-store"))
     initdb()

@@ -22,6 +22,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol import to_json
 from airflow_provider_odf.runner.local import LocalRunner
+from tests.manifests import polled
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -29,18 +30,12 @@ EMAIL, PAY = "zqCanary7@example.org", "918273645"
 HASHED = hashlib.md5(EMAIL.encode()).hexdigest()
 NEVER = re.compile(rf"zqcanary7|{PAY}|{HASHED}", re.IGNORECASE)
 
-NUMBERS = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: acme/numbers
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.csv}
-      read: {kind: Csv, header: true, schema: [id BIGINT, email STRING, pay BIGINT, city STRING]}
-      merge: {kind: Snapshot, primaryKey: [id]}
-"""
+NUMBERS = polled(
+    "acme/numbers",
+    "{kind: FilesGlob, path: in/*.csv}",
+    "{kind: Csv, header: true, schema: [id BIGINT, email STRING, pay BIGINT, city STRING]}",
+    "{kind: Snapshot, primaryKey: [id]}",
+)
 CONTRACT = """\
 dataContractSpecification: 1.2.1
 id: urn:numbers
