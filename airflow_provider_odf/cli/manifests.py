@@ -15,7 +15,7 @@ from airflow_provider_odf.chain.dataset import dataset_at
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cli.options import absolute, note_new_store, print_problems
 from airflow_provider_odf.closed_files import as_user
-from airflow_provider_odf.contract.binding import find, of_dataset
+from airflow_provider_odf.contract.binding import contract_location, of_dataset
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Place, Problem
 from airflow_provider_odf.inference.manifest_text import manifest as inferred_manifest
@@ -127,7 +127,7 @@ def _check(manifest: Manifest, tests_contracts: bool) -> tuple[Sequence[Problem]
 def _check_contract(manifest: Manifest, tests_contracts: bool) -> tuple[Sequence[Problem], Sequence[Problem]]:
     warnings: Sequence[Problem] = ()
     try:
-        if (location := find(manifest)) is None:
+        if (location := contract_location(manifest)) is None:
             return (), ()
         from airflow_provider_odf.contract import lint
 

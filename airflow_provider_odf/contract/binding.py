@@ -55,7 +55,7 @@ class Location:
         return parse(self.attachment, str(self), is_attached=True)
 
 
-def find(manifest: Manifest, chosen: str | None = None) -> Location | None:
+def contract_location(manifest: Manifest, chosen: str | None = None) -> Location | None:
     """Return the contract of the dataset with a manifest, or None. ``chosen`` is a path, relative to the manifest.
 
     :raises StorageError: the operating system does not tell whether there is one.
@@ -114,7 +114,7 @@ def bind(manifest: Manifest, chosen: str | None = None) -> protocol.Contract | N
 
     :raises ManifestInvalid: the contract has problems, or no model for the dataset.
     """
-    location = find(manifest, chosen)
+    location = contract_location(manifest, chosen)
     return of_dataset(location.load(), str(manifest.snapshot.name)) if location is not None else None
 
 

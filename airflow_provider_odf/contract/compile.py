@@ -193,11 +193,11 @@ def _texts(values: Iterable[Any]) -> list[str]:
     return [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
 
 
-def _shown(value: Any, most: int = 8) -> str:
+def _shown(value: Any, limit: int = 8) -> str:
     if not isinstance(value, list):
         return str(value)
     texts = _texts(value)
-    return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
+    return ", ".join(texts[:limit]) + (f" and {len(texts) - limit} more" if len(texts) > limit else "")
 
 
 def _extension(clause: Clause) -> Check:

@@ -228,19 +228,19 @@ class _Parser:
                 self._repeat(repeat, group)
 
     def _repeat(self, repeat: re.Match[str], group: _Group | None) -> None:
-        sign, low, upper, high, lazy = repeat.groups()
-        least, most = _BOUNDS.get(sign) or (int(low), int(high) if high else int(low) if upper is None else None)
-        if most is not None and least > most:
+        sign, first, comma, last, lazy = repeat.groups()
+        low, high = _BOUNDS.get(sign) or (int(first), int(last) if last else int(first) if comma is None else None)
+        if high is not None and low > high:
             raise self.error("the bounds are in the wrong order")
-        if max(least, most or 0) > _MOST_REPETITIONS:
+        if max(low, high or 0) > _MOST_REPETITIONS:
             raise self.error(f"more than {_MOST_REPETITIONS} repetitions")
         self.at = repeat.end()
-        self.repetitions = max(self.repetitions, least, most or 0)
-        self.is_endless = self.is_endless or (most is None and self._is_look_behind)
-        if group and not least:
+        self.repetitions = max(self.repetitions, low, high or 0)
+        self.is_endless = self.is_endless or (high is None and self._is_look_behind)
+        if group and not low:
             group.can_miss = True
-        written = f"{{{least}}}" if least == most else f"{{{least},{'' if most is None else most}}}"
-        self.parts.append(next((sign for sign in _BOUNDS if _BOUNDS[sign] == (least, most)), written) + lazy)
+        written = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+        self.parts.append(next((sign for sign in _BOUNDS if _BOUNDS[sign] == (low, high)), written) + lazy)
 
     @property
     def _is_look_behind(self) -> bool:

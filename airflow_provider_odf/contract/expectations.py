@@ -174,8 +174,8 @@ def _mostly(e: Expectation) -> dict[str, Any]:
     share = number(e.kwargs.get("mostly", 1))
     if not 0 <= share <= 1:
         raise RuleError(f"`mostly` is {share}, but must be between 0 and 1")
-    most = {"must_be_less_than_or_equal_to": round(100 * (1 - share), 10)}
-    return {"thresholds": most, "unit": "percent", "mostly": share}
+    limit = {"must_be_less_than_or_equal_to": round(100 * (1 - share), 10)}
+    return {"thresholds": limit, "unit": "percent", "mostly": share}
 
 
 def _between(e: Expectation) -> list[dict[str, Any]]:

@@ -92,7 +92,7 @@ def _counted(number: Counter[str]) -> Iterator[str]:
         yield f"{untested} {NOT_ENFORCED}"
 
 
-_MOST = 60
+_LONGEST_VALUE = 60
 """Maximum number of characters of a value in a table."""
 
 _LONGEST_CLAUSE = 100
@@ -162,9 +162,9 @@ def _plain(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _cut(text: str, most: int = _MOST) -> str:
+def _cut(text: str, limit: int = _LONGEST_VALUE) -> str:
     plain = _plain(text)
-    return plain if len(plain) <= most else f"{plain[: most - 1]}…"
+    return plain if len(plain) <= limit else f"{plain[: limit - 1]}…"
 
 
 _ELEMENTS = {

@@ -89,10 +89,10 @@ class Cycle:
     @cached_property
     def contract_location(self) -> Location | None:
         """Where the dataset's contract is, if it has one. Without a manifest, the attachment in the chain counts."""
-        from airflow_provider_odf.contract.binding import Location, attached, find
+        from airflow_provider_odf.contract.binding import Location, attached, contract_location
 
         if self.manifest is not None:
-            return find(self.manifest, self.contract_file)
+            return contract_location(self.manifest, self.contract_file)
         if self.contract_file is not None:
             return Location(Path(self.contract_file))
         dataset = self.store.get(self.dataset)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import DAG, Asset, AssetWatcher, BaseOperator, get_parsing_context
 from airflow.sdk.exceptions import AirflowFailException
 
-from airflow_provider_odf.contract.binding import find
+from airflow_provider_odf.contract.binding import contract_location
 from airflow_provider_odf.dag import inputs
 from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.dag.inputs import Declared, StoreNames
@@ -78,7 +78,7 @@ def build(
     store = settings.store or defaults.store
     names = defaults.names(store)
     asset = names.hook.asset(name)
-    contract = find(manifest)
+    contract = contract_location(manifest)
     info = manifest.snapshot.last(model.SetInfo)
     where: dict[str, Any] = {
         "dataset": name,

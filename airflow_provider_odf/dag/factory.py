@@ -21,7 +21,7 @@ from typing import Any
 
 from airflow.sdk import DAG, get_parsing_context
 
-from airflow_provider_odf.contract.binding import find, of_dataset
+from airflow_provider_odf.contract.binding import contract_location, of_dataset
 from airflow_provider_odf.dag.build import DEFAULT_SCHEDULE, Defaults, build, build_invalid, dag_id
 from airflow_provider_odf.dag.inputs import Declared
 from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
@@ -170,7 +170,7 @@ def _has_data(manifest: Manifest) -> bool:
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:
     try:
-        if (location := find(manifest)) is None:
+        if (location := contract_location(manifest)) is None:
             return ()
         file = location.load(is_offline=True)
         of_dataset(file, str(manifest.snapshot.name))

@@ -233,19 +233,19 @@ class _Parser:
             raise DdlError(f"{expected}, not {word!r}", self._skip_space(start))
         return word
 
-    def _parameter(self, most: int, noun: str) -> int | None:
+    def _parameter(self, highest: int, noun: str) -> int | None:
         """Parse a number in parentheses, if there is one."""
         if not self._take("("):
             return None
-        number = self._number(0, most)
+        number = self._number(0, highest)
         self._expect(")", f"`)` must follow the {noun}")
         return number
 
-    def _number(self, least: int, most: int) -> int:
+    def _number(self, lowest: int, highest: int) -> int:
         start = self._skip_space(self.position)
         token = self._next("a number is expected")
-        if not token.isascii() or not token.isdecimal() or not least <= int(token) <= most:
-            raise DdlError(f"a number from {least} to {most} is expected, not {token!r}", start)
+        if not token.isascii() or not token.isdecimal() or not lowest <= int(token) <= highest:
+            raise DdlError(f"a number from {lowest} to {highest} is expected, not {token!r}", start)
         return int(token)
 
     def _skip_space(self, position: int) -> int:

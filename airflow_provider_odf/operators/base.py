@@ -156,13 +156,13 @@ class OdfOperator(LineageMixin, BaseOperator):
     @cached_property
     def datasets(self) -> Datasets:
         """Datasets in the lineage of the task."""
-        from airflow_provider_odf.contract.binding import Location, find
+        from airflow_provider_odf.contract.binding import Location, contract_location
         from airflow_provider_odf.evolution.inputs import linked
         from airflow_provider_odf.operators.lineage_datasets import Datasets
 
         manifest = self.dataset_manifest
         if manifest is not None:
-            contract = find(manifest, self.contract)
+            contract = contract_location(manifest, self.contract)
         else:
             contract = Location(Path(self.contract)) if self.contract else None
         dag = self.get_dag()

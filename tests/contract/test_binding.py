@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.contract.binding import Location, bind, find, model_name
+from airflow_provider_odf.contract.binding import Location, bind, contract_location, model_name
 from airflow_provider_odf.contract.load import parse
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest.load import load
@@ -41,18 +41,18 @@ def test_contract_next_to_the_manifest(tmp_path: Path):
     assert contract is not None
     assert contract.model == "anything"
     assert bind(manifest(tmp_path, "cities")) is None
-    location = find(manifest(tmp_path, "account/com.example.cities"))
+    location = contract_location(manifest(tmp_path, "account/com.example.cities"))
     assert location == Location(tmp_path / "com.example.cities.datacontract.yaml")
 
 
 def test_short_suffix(tmp_path: Path):
     (tmp_path / "cities.datacontract.yml").write_text(models("cities"))
-    assert find(manifest(tmp_path, "cities")) == Location(tmp_path / "cities.datacontract.yml")
+    assert contract_location(manifest(tmp_path, "cities")) == Location(tmp_path / "cities.datacontract.yml")
 
 
 def test_the_attachment_of_the_dataset(tmp_path: Path):
     attached = manifest(tmp_path, "cities", models("attached"))
-    location = find(attached)
+    location = contract_location(attached)
     assert location is not None
     assert (str(location), location.label) == (
         f"{tmp_path}/all.yaml (attachment datacontract.yaml)",
@@ -77,8 +77,8 @@ def test_problems_of_an_attachment_name_it(tmp_path: Path):
 def test_a_chosen_file_comes_first_then_the_file_next_to_the_manifest(tmp_path: Path):
     attached = manifest(tmp_path, "cities", models("attached"))
     (tmp_path / "cities.datacontract.yaml").write_text(models("cities"))
-    assert find(attached) == Location(tmp_path / "cities.datacontract.yaml")
-    assert find(attached, "contracts/other.yaml") == Location(tmp_path / "contracts/other.yaml")
+    assert contract_location(attached) == Location(tmp_path / "cities.datacontract.yaml")
+    assert contract_location(attached, "contracts/other.yaml") == Location(tmp_path / "contracts/other.yaml")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf.contract.binding import find, of_dataset
+from airflow_provider_odf.contract.binding import contract_location, of_dataset
 from airflow_provider_odf.contract.lint import COLUMN_TYPES, invalid_clauses, manifest_problems
 from airflow_provider_odf.manifest.load import load
 from tests.manifests import polled
@@ -34,7 +34,7 @@ def told(tmp_path: Path):
         loaded = load([tmp_path / "shops.yaml"])
         assert loaded.problems == ()
         (manifest,) = loaded.manifests
-        file = find(manifest).load()
+        file = contract_location(manifest).load()
         contract = of_dataset(file, "shops")
         return [
             f"{p.place.line}:{p.place.column} {p.message} ({p.fix})"
@@ -116,7 +116,7 @@ def test_a_declared_schema_counts(told) -> None:
 def test_types_are_judged_as_by_the_engine() -> None:
     from pyspark.sql import types as st
 
-    from airflow_provider_odf.engine.contract.fields import Found
+    from airflow_provider_odf.engine.contract.fields import FieldSql
     from airflow_provider_odf.engine.contract.rules import of_type
     from airflow_provider_odf.protocol import Check
 
@@ -129,6 +129,6 @@ def test_types_are_judged_as_by_the_engine() -> None:
     }  # fmt: skip
     for field, kinds in COLUMN_TYPES.items():
         check = Check("c", "field_type", "", "c", arguments={"type": field})
-        verdicts = {name: of_type(check, Found("c", kind)) for name, kind in columns.items()}
+        verdicts = {name: of_type(check, FieldSql("c", kind)) for name, kind in columns.items()}
         assert kinds == tuple(n for n in kinds if getattr(verdicts[n], "outcome", "pass") != "fail"), field
         assert {n for n, v in verdicts.items() if getattr(v, "outcome", "pass") != "fail"} == {*kinds}, field

@@ -129,7 +129,7 @@ def test_folders_and_files_that_a_user_may_not_read(poller):
             with pytest.raises(StorageError, match="Permission denied"):
                 uris.local_files(str(poller.base / folder))
         with pytest.raises(StorageError, match=r"orders\.datacontract\.yaml: Permission denied"):
-            binding.find(manifest)
+            binding.contract_location(manifest)
     finally:
         os.seteuid(0)
         for folder, mode in before.items():

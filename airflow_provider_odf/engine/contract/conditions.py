@@ -187,10 +187,10 @@ def first_rows(shown: Shown, offset: str, where: str = "") -> Iterator[str]:
     yield f"min_by({offset}, {offset}, {MOST_OFFSETS}) {where}"
 
 
-def samples_of(found: Sequence[Sequence[Any]]) -> Samples:
+def samples_of(parts: Sequence[Sequence[Any]]) -> Samples:
     """Return the samples of pairs of rows and offsets."""
-    rows = sorted((Sample(*row) for first, _ in found for row in first or ()), key=lambda sample: sample.offset)
-    offsets = sorted(offset for _, more in found for offset in more or ())
+    rows = sorted((Sample(*row) for first, _ in parts for row in first or ()), key=lambda sample: sample.offset)
+    offsets = sorted(offset for _, more in parts for offset in more or ())
     return Samples(tuple(rows[:MOST_SAMPLES]), tuple(offsets[:MOST_OFFSETS]))
 
 

@@ -22,7 +22,7 @@ _END = re.compile(r"\[\]|\{key\}|\{value\}")
 
 
 @dataclass(frozen=True)
-class Found:
+class FieldSql:
     """The field of a check; ``sql`` is SQL for its value.
 
     Inside an array or a map the value is that of one element: ``levels`` has the SQL of each array, and the variable
@@ -88,7 +88,7 @@ class Found:
             condition = f"exists({array}, {variable} -> {condition})"
         return condition
 
-    def child(self, name: str) -> Found | None:
+    def child(self, name: str) -> FieldSql | None:
         """Return a field of this struct, or None."""
         inner = _named(self.type, name)
         if inner is None or not isinstance(self.type, T.StructType):
@@ -101,7 +101,7 @@ class Found:
             parent=self.sql,
         )
 
-    def element(self, end: str) -> Found | None:
+    def element(self, end: str) -> FieldSql | None:
         """Return the elements of this array, or the keys or values of this map, or None."""
         if end == "[]" and isinstance(self.type, T.ArrayType):
             return self._inside(self.sql, self.type.elementType)
@@ -111,11 +111,11 @@ class Found:
             return self._inside(f"map_values({self.sql})", self.type.valueType)
         return None
 
-    def _inside(self, array: str, kind: T.DataType) -> Found:
+    def _inside(self, array: str, kind: T.DataType) -> FieldSql:
         variable = f"x{len(self.levels)}"
         return replace(self, sql=variable, type=kind, levels=(*self.levels, (array, variable)), parent="")
 
-    def read_as(self, reading: Text | None) -> Found:
+    def read_as(self, reading: Text | None) -> FieldSql:
         """Return the field with its text, or its variant of JSON, converted to a logical type."""
         if reading is None or not isinstance(self.type, T.StringType | T.VariantType):
             return self
@@ -126,7 +126,7 @@ class Found:
         value = numbers.order_key(usable) if reading.is_exact else reading.typed(usable)
         return replace(texts, type=reading.type)._with(value)
 
-    def _with(self, value: str) -> Found:
+    def _with(self, value: str) -> FieldSql:
         """Return the field with other SQL for its value, or for the key of a number of any size."""
         if self.reading is None or not self.reading.is_exact:
             return replace(self, sql=value)
@@ -146,7 +146,7 @@ class Found:
             sql = f"transform({array}, {variable} -> {sql})"
         return sql
 
-    def in_column(self, name: str) -> Found:
+    def in_column(self, name: str) -> FieldSql:
         """Return the field with what is `computed` in a column of the rows."""
         if not self.computed:
             return self
@@ -165,32 +165,32 @@ class Found:
         return self.reading.typed(self.reading.usable(value, self.stored))
 
 
-def key_text(columns: Iterable[Found]) -> str:
+def key_text(columns: Iterable[FieldSql]) -> str:
     """Return SQL for the text of a key."""
     texts = ", ".join(f"coalesce({column.text}, 'null')" for column in columns)
     return f"concat_ws(', ', {texts})"
 
 
-def find(schema: T.StructType, path: str, declared: Declared | None = None) -> Found | None:
+def field_at(schema: T.StructType, path: str, declared: Declared | None = None) -> FieldSql | None:
     """Return the column or nested field at a path, None if there is none.
 
     ``declared`` are the logical types of fields, for data that consist of text.
     """
-    root = Found("", schema)
+    root = FieldSql("", schema)
     for steps in ([path], path.split(".")):
-        found: Found | None = root
+        field: FieldSql | None = root
         for step in steps:
-            found = _step(found, step) if found else None
-        if found is not None:
-            return found.read_as(declared.of(path)) if declared is not None else found
+            field = _step(field, step) if field else None
+        if field is not None:
+            return field.read_as(declared.of(path)) if declared is not None else field
     return None
 
 
-def _step(found: Found, step: str) -> Found | None:
-    if (whole := found.child(step)) is not None:
+def _step(field: FieldSql, step: str) -> FieldSql | None:
+    if (whole := field.child(step)) is not None:
         return whole
     match = _ENDS.fullmatch(step)
-    inner = found.child(match[1]) if match else None
+    inner = field.child(match[1]) if match else None
     for end in _END.findall(match[2]) if match else ():
         inner = inner.element(end) if inner else None
     return inner

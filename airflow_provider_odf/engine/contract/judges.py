@@ -18,7 +18,7 @@ from airflow_provider_odf.engine.contract.conditions import (
     Verdict,
     complete,
 )
-from airflow_provider_odf.engine.contract.fields import find, key_text
+from airflow_provider_odf.engine.contract.fields import field_at, key_text
 from airflow_provider_odf.engine.contract.rows import Rows
 from airflow_provider_odf.engine.contract.rules import OnField
 from airflow_provider_odf.engine.schema import quoted
@@ -52,25 +52,25 @@ def _on_field(rule: OnField) -> Judge:
     """Return the judge of a rule for the values of one field."""
 
     def judge(check: Check, rows: Rows) -> Measured | Verdict:
-        (found,) = rows.require(check.field or "")
-        judged = rule(check, found)
+        (field,) = rows.require(check.field or "")
+        judged = rule(check, field)
         if isinstance(judged, Verdict):
             return judged
-        example = None if check.kind == "required" or check.is_sensitive else found.text
-        return Measured(Values(found.in_row(judged.broken)), judged.expected, example, shown=(found.column,))
+        example = None if check.kind == "required" or check.is_sensitive else field.text
+        return Measured(Values(field.in_row(judged.broken)), judged.expected, example, shown=(field.column,))
 
     return judge
 
 
 def _distinct_items(check: Check, rows: Rows) -> Judged:
-    item = find(rows.schema, f"{check.field}[]", rows.types)
-    return _on_field(lambda check, found: rules.distinct_items(check, found, item))(check, rows)
+    item = field_at(rows.schema, f"{check.field}[]", rows.types)
+    return _on_field(lambda check, field: rules.distinct_items(check, field, item))(check, rows)
 
 
 def _key(check: Check, rows: Rows) -> Measured | Verdict:
     is_complete = check.kind == "primary_key"
     paths, expected = check.columns, KINDS[check.kind].expected
-    columns, missing = rows.find_all(paths)
+    columns, missing = rows.fields_at(paths)
     if missing:
         return Verdict("fail", f"column {', '.join(missing)} not found" if len(paths) > 1 else "column not found")
     if any(column.levels for column in columns):
@@ -116,11 +116,11 @@ def _reference(check: Check, rows: Rows) -> Measured | Verdict:
     if (other := rows.others.get(model.lower())) is None:
         way = "the store has no such dataset" if rows.has_offsets else "add the model to the contract"
         return Verdict("error", f"there is no data of model {model}: {way}", expected)
-    there = {target.partition(".")[2]: other.find(target.partition(".")[2]) for target in targets}
-    if unknown := [name for name, found in there.items() if found is None or found.levels]:
+    there = {target.partition(".")[2]: other.field_at(target.partition(".")[2]) for target in targets}
+    if unknown := [name for name, field in there.items() if field is None or field.levels]:
         return Verdict("error", f"model {model} has no column {unknown[0]}", expected)
-    found = [there[target.partition(".")[2]] for target in targets]
-    pairs = [rules.comparable(c, f, expected) for c, f in zip(columns, found, strict=True) if f is not None]
+    field = [there[target.partition(".")[2]] for target in targets]
+    pairs = [rules.comparable(c, f, expected) for c, f in zip(columns, field, strict=True) if f is not None]
     condition = Reference(_tuple(here for here, _ in pairs), other.frame, _tuple(target for _, target in pairs))
     example = None if check.is_sensitive else key_text(columns)
     return Measured(condition, expected, example, shown=tuple(column.column for column in columns))
@@ -141,7 +141,7 @@ def _metric(check: Check, rows: Rows) -> Judged:
     if arguments.get("metric") == "query":
         return Query(str(arguments["query"]), limits_of(arguments), check.is_sensitive)
     if arguments.get("metric") == "expectation":
-        if missing := rows.find_all(check.columns)[1]:
+        if missing := rows.fields_at(check.columns)[1]:
             return Verdict("fail", f"column {', '.join(missing)} not found")
         return Expectation(str(arguments["type"]), arguments["kwargs"], check.is_sensitive)
     return metrics.limited(check, rows)

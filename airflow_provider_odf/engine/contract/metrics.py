@@ -28,7 +28,7 @@ from airflow_provider_odf.engine.contract.conditions import (
     masked,
     of_number,
 )
-from airflow_provider_odf.engine.contract.fields import Found, key_text
+from airflow_provider_odf.engine.contract.fields import FieldSql, key_text
 from airflow_provider_odf.engine.contract.rows import Rows, missing_columns
 from airflow_provider_odf.engine.sql import Sql, first_group, text, when
 from airflow_provider_odf.protocol import Check
@@ -85,17 +85,17 @@ _QUOTED = "'(.*)'"
 _FORMAT = text("yyyy-MM-dd'T'HH:mm:ss'Z'")
 
 
-def _time(path: str, rows: Rows) -> Found:
-    found = rows.find(path)
-    if found is None:
+def _time(path: str, rows: Rows) -> FieldSql:
+    field = rows.field_at(path)
+    if field is None:
         raise Decided("fail", f"column {path} not found", "a column")
-    if found.levels or not isinstance(found.type, _TIMES):
-        raise Decided("error", f"{path} is of type {found.type_name}, not a time")
-    return found
+    if field.levels or not isinstance(field.type, _TIMES):
+        raise Decided("error", f"{path} is of type {field.type_name}, not a time")
+    return field
 
 
-def _instant(found: Found) -> str:
-    return f"CAST({found.sql} AS TIMESTAMP)"
+def _instant(field: FieldSql) -> str:
+    return f"CAST({field.sql} AS TIMESTAMP)"
 
 
 def _duration(check: Check) -> str:
@@ -155,37 +155,37 @@ def _value(check: Check, sql: Sql) -> Measured:
 def _aggregate(metric: clauses.Metric, check: Check, rows: Rows) -> Measured:
     if "{x}" not in metric.sql:
         return _value(replace(check, is_sensitive=False), metric.sql)
-    found = _column(check, rows, T.StringType if metric.of_text else T.NumericType)
-    return _value(check, metric.sql.format(x=found.sql, fraction=check.arguments.get("fraction", 0)))
+    field = _column(check, rows, T.StringType if metric.of_text else T.NumericType)
+    return _value(check, metric.sql.format(x=field.sql, fraction=check.arguments.get("fraction", 0)))
 
 
 def _age(check: Check, rows: Rows) -> Measured:
     """Return the age of the newest time in units of some seconds."""
-    found = _column(check, rows, *_TIMES)
-    newest = f"unix_micros(CAST(max({found.sql}) AS TIMESTAMP))"
+    field = _column(check, rows, *_TIMES)
+    newest = f"unix_micros(CAST(max({field.sql}) AS TIMESTAMP))"
     seconds = int(check.arguments["seconds"])
     return _value(check, f"(unix_micros({_now(rows.as_of)}) - {newest}) / {seconds}000000D")
 
 
-def _column(check: Check, rows: Rows, *kinds: type[T.DataType]) -> Found:
+def _column(check: Check, rows: Rows, *kinds: type[T.DataType]) -> FieldSql:
     """Return the field of a check, if it is of one of some types."""
-    (found,) = rows.require(check.field or "")
-    if found.levels or not isinstance(found.type, kinds):
-        reason = f"{check.arguments['metric']} does not apply to a column of type {found.type_name}"
+    (field,) = rows.require(check.field or "")
+    if field.levels or not isinstance(field.type, kinds):
+        reason = f"{check.arguments['metric']} does not apply to a column of type {field.type_name}"
         raise Decided("error", reason, limits_of(check.arguments).text)
-    return found
+    return field
 
 
-def _on_values(broken: Callable[[Check, Found], tuple[Sql, Sql]]) -> Metric:
+def _on_values(broken: Callable[[Check, FieldSql], tuple[Sql, Sql]]) -> Metric:
     """Return a metric that counts the rows with certain values of a field; ``broken`` returns SQL for these, and for
     all rows that it is about."""
 
     def metric(check: Check, rows: Rows) -> Measured:
-        (found,) = rows.require(check.field or "")
-        failing, about = broken(check, found)
-        condition = Values(found.in_row(failing), "true" if found.levels else about)
-        example = None if check.is_sensitive else found.text
-        return _limited(check, Measured(condition, "", example, shown=(found.column,)), _failed, _rows)
+        (field,) = rows.require(check.field or "")
+        failing, about = broken(check, field)
+        condition = Values(field.in_row(failing), "true" if field.levels else about)
+        example = None if check.is_sensitive else field.text
+        return _limited(check, Measured(condition, "", example, shown=(field.column,)), _failed, _rows)
 
     return metric
 
@@ -205,7 +205,7 @@ def _on_keys(number: Numbers, whole: Numbers | None = None) -> Metric:
     return metric
 
 
-def _key(check: Check, columns: Sequence[Found]) -> tuple[Sql, ...]:
+def _key(check: Check, columns: Sequence[FieldSql]) -> tuple[Sql, ...]:
     """Return SQL for a key, of which rows with a null are ignored. A struct is no null, although its fields may be."""
     ignored = check.arguments.get("ignore_row_if", "any_value_is_missing")
     parts = tuple(c.in_key for c in columns)
@@ -218,16 +218,16 @@ def _key(check: Check, columns: Sequence[Found]) -> tuple[Sql, ...]:
 
 def _reference(check: Check, rows: Rows) -> Measured:
     model, _, path = str(check.arguments["target"]).partition(".")
-    found = rows.find(check.field or "")
-    if found is None or found.levels:
+    field = rows.field_at(check.field or "")
+    if field is None or field.levels:
         raise missing_columns(check.field or "")
     other = rows.others.get(model.lower())
-    there = other.find(path) if other else None
+    there = other.field_at(path) if other else None
     if other is None or there is None:
         raise Decided("error", f"there is no column {path} of model {model}" if other else f"no data of {model}")
-    here, target = rules.comparable(found, there)
-    example = None if check.is_sensitive else found.text
-    measured = Measured(Reference(here, other.frame, target), "", example, shown=(found.column,))
+    here, target = rules.comparable(field, there)
+    example = None if check.is_sensitive else field.text
+    measured = Measured(Reference(here, other.frame, target), "", example, shown=(field.column,))
     return _limited(check, measured, _failed, _rows)
 
 
@@ -261,34 +261,34 @@ def _names_of(field: T.StructField, parent: str) -> Iterator[str]:
             yield from _names_of(inner, f"{parent}{field.name}.")
 
 
-def _is_missing(check: Check, found: Found) -> Sql:
+def _is_missing(check: Check, field: FieldSql) -> Sql:
     """Return SQL for values that are null or stand for it."""
-    parts = [found.is_null]
+    parts = [field.is_null]
     if values := check.arguments.get("missing"):
-        as_text = found.raw or f"CAST({found.sql} AS STRING)"  # of a value inside an array or a map, too
+        as_text = field.raw or f"CAST({field.sql} AS STRING)"  # of a value inside an array or a map, too
         parts.append(f"{as_text} IN ({', '.join(map(text, values))})")
-        if isinstance(found.type, _WITH_TEXT):  # which can have several texts
-            parts.append(rules.is_one_of(values, found))
-    parts += [f"NOT coalesce({_broken(rule, check, found)}, true)" for rule in check.arguments.get("missing_rules", ())]
+        if isinstance(field.type, _WITH_TEXT):  # which can have several texts
+            parts.append(rules.is_one_of(values, field))
+    parts += [f"NOT coalesce({_broken(rule, check, field)}, true)" for rule in check.arguments.get("missing_rules", ())]
     return " OR ".join(f"({part})" for part in parts)
 
 
-def _violates(check: Check, found: Found) -> Sql:
+def _violates(check: Check, field: FieldSql) -> Sql:
     """Return SQL that is true for values that break one of the rules, or that follow a forbidden one."""
-    parts = [found.is_no_value] if found.raw else []  # a text that is no value of the type follows no rule
+    parts = [field.is_no_value] if field.raw else []  # a text that is no value of the type follows no rule
     for key, form in (("rules", "coalesce({}, false)"), ("forbidden", "NOT coalesce({}, true)")):
         for rule in check.arguments.get(key, ()):
-            parts.append(f"{found.has_value} AND {form.format(_broken(rule, check, found))}")
+            parts.append(f"{field.has_value} AND {form.format(_broken(rule, check, field))}")
     return " OR ".join(f"({part})" for part in parts)
 
 
-def _broken(rule: Mapping[str, Any], check: Check, found: Found) -> Sql:
+def _broken(rule: Mapping[str, Any], check: Check, field: FieldSql) -> Sql:
     """Return SQL that is true for values that break a rule, which has the kind and the arguments of a clause."""
-    if rule["arguments"].get("as_text") and isinstance(found.type, _WITH_TEXT):
-        found = replace(found, sql=f"CAST({found.sql} AS STRING)", type=T.StringType())
+    if rule["arguments"].get("as_text") and isinstance(field.type, _WITH_TEXT):
+        field = replace(field, sql=f"CAST({field.sql} AS STRING)", type=T.StringType())
     clause = replace(check, kind=rule["kind"], arguments=rule["arguments"])
     try:
-        judged = rules.MEASURES[clauses.KINDS[clause.kind].measure](clause, found)
+        judged = rules.MEASURES[clauses.KINDS[clause.kind].measure](clause, field)
     except Decided as e:
         reason, observed = e.verdict.reason, e.verdict.observed
         raise Decided("error", reason, limits_of(check.arguments).text, observed) from None
@@ -298,13 +298,13 @@ def _broken(rule: Mapping[str, Any], check: Check, found: Found) -> Sql:
 METRICS: Mapping[str, Metric] = {
     "column_count": _column_count,
     "columns_exist": _columns_exist,
-    "null_values": _on_values(lambda check, found: (found.is_null, "true")),
-    "present_values": _on_values(lambda check, found: (f"NOT ({found.is_null})", "true")),
-    "missing_values": _on_values(lambda check, found: (_is_missing(check, found), "true")),
+    "null_values": _on_values(lambda check, field: (field.is_null, "true")),
+    "present_values": _on_values(lambda check, field: (f"NOT ({field.is_null})", "true")),
+    "missing_values": _on_values(lambda check, field: (_is_missing(check, field), "true")),
     "invalid_values": _on_values(
-        lambda check, found: (f"NOT ({_is_missing(check, found)}) AND ({_violates(check, found)})", "true")
+        lambda check, field: (f"NOT ({_is_missing(check, field)}) AND ({_violates(check, field)})", "true")
     ),
-    "violations": _on_values(lambda check, found: (_violates(check, found), f"NOT ({found.is_null})")),
+    "violations": _on_values(lambda check, field: (_violates(check, field), f"NOT ({field.is_null})")),
     "reference": _reference,
     "duplicate_values": _on_keys(attrgetter("failed_keys"), _rows),
     "repeated_rows": _on_keys(_failed, attrgetter("complete")),

@@ -30,7 +30,7 @@ from airflow_provider_odf.engine.contract.conditions import (
     of_number,
     without_value,
 )
-from airflow_provider_odf.engine.contract.fields import find
+from airflow_provider_odf.engine.contract.fields import field_at
 from airflow_provider_odf.engine.contract.rows import Other
 from airflow_provider_odf.engine.hidden_values import HIDDEN
 from airflow_provider_odf.engine.schema import quoted
@@ -106,8 +106,8 @@ def _typed(model: Other, value: str, kind: T.DataType, path: str, depth: int) ->
     if isinstance(kind, T.MapType):
         converted = _typed(model, inner, kind.valueType, f"{path}{{value}}", depth + 1)
         return f"transform_values({value}, (k{depth}, {inner}) -> {converted})"
-    found = find(model.frame.schema, path, model.types)
-    return found.at(value) if found is not None else value
+    field = field_at(model.frame.schema, path, model.types)
+    return field.at(value) if field is not None else value
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract.conditions import Decided
-from airflow_provider_odf.engine.contract.fields import Found, find
+from airflow_provider_odf.engine.contract.fields import FieldSql, field_at
 from airflow_provider_odf.engine.contract.scan import Scan
 from airflow_provider_odf.engine.contract.texts import Declared
 from airflow_provider_odf.engine.schema import quoted
@@ -109,25 +109,25 @@ class Rows:
         ends = (i for i in range(len(lower) + 1) if lower[i : i + 1] in ("", ".", "[", "{"))
         return next((self.broken[lower[:i]] for i in ends if lower[:i] in self.broken), None)
 
-    def find(self, path: str) -> Found | None:
+    def field_at(self, path: str) -> FieldSql | None:
         """Return the column or nested field at a path, None if there is none."""
-        found = find(self.schema, path, self.types)
-        return found.in_column(value_column(path)) if found is not None else None
+        column = field_at(self.schema, path, self.types)
+        return column.in_column(value_column(path)) if column is not None else None
 
-    def require(self, *paths: str) -> list[Found]:
+    def require(self, *paths: str) -> list[FieldSql]:
         """Return the columns and nested fields at paths.
 
         :raises Decided: there is none at some of them.
         """
-        found, missing = self.find_all(paths)
+        columns, missing = self.fields_at(paths)
         if missing:
             raise missing_columns(*missing)
-        return found
+        return columns
 
-    def find_all(self, paths: Iterable[str]) -> tuple[list[Found], list[str]]:
+    def fields_at(self, paths: Iterable[str]) -> tuple[list[FieldSql], list[str]]:
         """Return the columns and nested fields at paths, and the paths without one."""
-        found = {path: self.find(path) for path in paths}
-        return [f for f in found.values() if f is not None], [path for path, f in found.items() if f is None]
+        columns = {path: self.field_at(path) for path in paths}
+        return [c for c in columns.values() if c is not None], [path for path, c in columns.items() if c is None]
 
     @property
     def visible(self) -> list[str]:
@@ -146,6 +146,6 @@ class Other:
     types: Declared | None = None
     hidden: tuple[str, ...] = ()
 
-    def find(self, path: str) -> Found | None:
+    def field_at(self, path: str) -> FieldSql | None:
         """Return the column or nested field at a path, None if there is none."""
-        return find(self.frame.schema, path, self.types)
+        return field_at(self.frame.schema, path, self.types)

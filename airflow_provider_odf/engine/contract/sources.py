@@ -20,7 +20,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.column_rules import RESERVED
 from airflow_provider_odf.engine.contract import json_types, parquet_files, text_files
-from airflow_provider_odf.engine.contract.fields import find
+from airflow_provider_odf.engine.contract.fields import field_at
 from airflow_provider_odf.engine.contract.json_types import Shapes
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import ROW, Data, Other, Rows, Unreadable, value_column, with_malformed
@@ -254,9 +254,9 @@ def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -
 def _computed(data: Data) -> Iterator[str]:
     """Yield SQL for the columns with what is computed of text: once for all clauses of a field."""
     for path in data.types.types if data.types else ():
-        found = find(data.frame.schema, path, data.types)
-        if found is not None and found.computed:
-            yield f"{found.computed} AS {quoted(value_column(path))}"
+        field = field_at(data.frame.schema, path, data.types)
+        if field is not None and field.computed:
+            yield f"{field.computed} AS {quoted(value_column(path))}"
 
 
 def _models(contract: Contract) -> set[str]:
