@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from types import MappingProxyType
+from typing import cast
 
 from pyspark.sql import types as T  # noqa: N812
 
@@ -144,8 +144,7 @@ class Fitting:
         if logical == "variant":
             return T.VariantType()
         if logical == "map" and isinstance(kind, T.StructType):
-            null: T.DataType = T.NullType()
-            kind = T.MapType(T.StringType(), reduce(_common, (f.dataType for f in kind), null))
+            kind = T.MapType(T.StringType(), cast(T.DataType, combined((f.dataType for f in kind), _common)))
         if kind in _VOID:
             shape = self.shapes.of(path)
             kind = shape if isinstance(kind, T.NullType | type(shape)) else T.StringType()
@@ -163,11 +162,6 @@ class Fitting:
         return T.VariantType()
 
 
-def _common(one: T.DataType, other: T.DataType) -> T.DataType:
-    """Return the type that holds the values of both; STRING, as Spark infers it, if only text does."""
-
-    def leaf(one: T.DataType, other: T.DataType) -> T.DataType:
-        are_numbers = isinstance(one, T.NumericType) and isinstance(other, T.NumericType)
-        return T.DoubleType() if are_numbers else T.StringType()
-
-    return combined(one, other, leaf) or T.StringType()
+def _common(kinds: Sequence[T.DataType]) -> T.DataType:
+    """Return the type that holds values of several; STRING, as Spark infers it, if only text does."""
+    return T.DoubleType() if all(isinstance(kind, T.NumericType) for kind in kinds) else T.StringType()

@@ -7,7 +7,7 @@ that is not Parquet. All others are read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, cast
@@ -73,7 +73,7 @@ class Columns:
         key = new.name.lower()
         old = self.readable.setdefault(key, new)
         first = self.files.setdefault(key, file)
-        kind = combined(old.dataType, new.dataType, _wider)
+        kind = combined((old.dataType, new.dataType), _wider)
         if kind is None:
             types = f"{old.dataType.simpleString()} in {first} and {new.dataType.simpleString()} in {file}"
             self.broken.setdefault(key, f"{old.name} is of type {types}: write the files with one type")
@@ -139,8 +139,9 @@ def _unreadable_type(error: Exception) -> str:
     return f"the type {kind}, which Spark cannot read"
 
 
-def _wider(one: T.DataType, other: T.DataType) -> T.DataType | None:
-    """Return the type that Spark reads values of both types as, None if there is none."""
+def _wider(kinds: Sequence[T.DataType]) -> T.DataType | None:
+    """Return the type that Spark reads values of two types as, None if there is none."""
+    one, other = kinds
     if isinstance(one, T.DecimalType) and isinstance(other, T.DecimalType):
         scale = max(one.scale, other.scale)
         digits = max(one.precision - one.scale, other.precision - other.scale) + scale

@@ -9,8 +9,9 @@ timestamp without a zone has no offset, and a number no spaces. JSON has types o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pyspark.sql import types as T  # noqa: N812
 
@@ -102,30 +103,30 @@ def replaced(kind: T.DataType, others: Callable[[T.DataType, str], T.DataType | 
 
 
 def combined(
-    one: T.DataType, other: T.DataType, leaf: Callable[[T.DataType, T.DataType], T.DataType | None]
+    kinds: Iterable[T.DataType], leaf: Callable[[Sequence[T.DataType]], T.DataType | None]
 ) -> T.DataType | None:
-    """Return the type that holds values of both types, None if there is none. ``leaf`` returns it for types that differ
-    and are not both structs, arrays or maps of the same keys. A type holds nulls, too."""
-    if one == other or isinstance(other, T.NullType):
-        return one
-    match one, other:
-        case T.NullType(), _:
-            return other
-        case T.StructType(), T.StructType():
-            kinds: dict[str, T.DataType | None] = {f.name: f.dataType for f in one}
-            for f in other:
-                old = kinds.get(f.name)
-                kinds[f.name] = combined(old, f.dataType, leaf) if old else f.dataType
-            fields = [T.StructField(name, kind) for name, kind in kinds.items() if kind]
-            return T.StructType(fields) if len(fields) == len(kinds) else None
-        case T.ArrayType(), T.ArrayType():
-            element = combined(one.elementType, other.elementType, leaf)
-            return element and T.ArrayType(element)
-        case T.MapType(), T.MapType() if one.keyType == other.keyType:
-            value = combined(one.valueType, other.valueType, leaf)
-            return value and T.MapType(one.keyType, value)
-        case _:
-            return leaf(one, other)
+    """Return the type that holds values of all types, None if there is none. ``leaf`` returns it for types that differ
+    and are not all structs, arrays, or maps of the same keys. Every type holds nulls."""
+    some = [kind for kind in kinds if not isinstance(kind, T.NullType)]
+    if not some:
+        return T.NullType()
+    structs = [kind for kind in some if isinstance(kind, T.StructType)]
+    arrays = [kind.elementType for kind in some if isinstance(kind, T.ArrayType)]
+    maps = [kind for kind in some if isinstance(kind, T.MapType)]
+    if len(structs) == len(some):
+        names: dict[str, list[T.DataType]] = {}
+        for f in chain.from_iterable(structs):
+            names.setdefault(f.name, []).append(f.dataType)
+        types = {name: combined(of, leaf) for name, of in names.items()}
+        fields = [T.StructField(name, kind) for name, kind in types.items() if kind is not None]
+        return T.StructType(fields) if len(fields) == len(types) else None
+    if len(arrays) == len(some):
+        element = combined(arrays, leaf)
+        return None if element is None else T.ArrayType(element)
+    if len(maps) == len(some) and all(kind.keyType == maps[0].keyType for kind in maps):
+        value = combined((kind.valueType for kind in maps), leaf)
+        return None if value is None else T.MapType(maps[0].keyType, value)
+    return some[0] if all(kind == some[0] for kind in some) else leaf(some)
 
 
 def with_variants_as_text(kind: T.DataType) -> T.DataType:
