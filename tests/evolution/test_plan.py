@@ -67,7 +67,7 @@ def test_an_input_that_the_store_does_not_have_is_refused(with_data: Edited, tmp
     with pytest.raises(ManifestInvalid) as refusal:
         with_ids(load([file]).manifests[0], with_data.store)
     [problem] = refusal.value.problems
-    assert (problem.place.line, problem.fix) == (7, "did you mean `things`?")
+    assert (problem.place.line, problem.fix) == (8, "did you mean `things`?")
     assert problem.message == f"input thing is not in the store {with_data.store.location}"
 
 
