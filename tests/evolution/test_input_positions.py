@@ -172,7 +172,7 @@ def test_removed_and_replaced_inputs_ask_for_a_reset(tmp_path: Path) -> None:
     with pytest.raises(ManifestInvalid) as e:
         edits.apply(["d", "c"])
     assert str(e.value) == (
-        f"{edits.file}:7:28: the dataset was computed from a ({a}), b ({b}), which the transform no longer has as "
+        f"{edits.file}:8:7: the dataset was computed from a ({a}), b ({b}), which the transform no longer has as "
         "input (restore it, or compute the dataset anew: run `odf reset derived`, then `odf run` with this manifest)"
     )
     reset.reset(edits.store, edits.dataset)
