@@ -82,10 +82,10 @@ def supported() -> str:
 def check(step: f.FetchStep) -> Iterator[Finding]:
     """Yield what is wrong with a fetch step."""
     yield from kind_of(step).rules(step)
-    if message := lacks(step, "`"):
-        yield Finding((), message)
     if kind_of(step).module is None:
         yield Finding((), f"{step.kind} is not supported yet: runs will fail", f"use {supported()}", is_warning=True)
+    if message := lacks(step, "`"):
+        yield Finding((), message)
 
 
 def lacks(step: f.FetchStep, mark: str = "") -> str:
