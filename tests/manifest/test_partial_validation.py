@@ -181,7 +181,7 @@ def test_nothing_is_hidden(outcome: Callable[..., Any], text: str, problems: lis
 def test_what_follows_from_an_error_is_none(outcome: Callable[..., Any], text: str, problem: str) -> None:
     got = outcome(text)
     assert got.problems == [problem]
-    assert got.warnings == []
+    assert [warning for warning in got.warnings if "EthereumLogs is not supported yet" not in warning] == []
 
 
 def test_names_and_inputs_of_manifests_that_are_invalid_otherwise(outcome: Callable[..., Any]) -> None:
