@@ -20,6 +20,8 @@ from airflow_provider_odf.manifest.model import AddData, ExecuteTransform, Metad
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetUri, is_alias
 
 HEAD = "head"
+ORIGIN = "info/copy-of"
+"""File of a read-only copy with the location of what it is a copy of. Other tools ignore it."""
 RESTORE = "restore it from a backup or a copy of the dataset"
 """Next step for a missing or damaged file."""
 
@@ -72,10 +74,16 @@ class Dataset:
         file = self.storage.location(f"refs/{ref}")
         return ChainCorrupted(f"{file} is damaged: it holds {text[:80]!r}, {what}; {advice}")
 
-    def block(self, block_hash: str) -> MetadataBlock:
-        """Return the block of a hash.
+    @property
+    def origin(self) -> str | None:
+        """The location from which this read-only copy was made; None for a dataset that goes on by itself."""
+        data = self.storage.get(ORIGIN)
+        return data.decode("utf-8", "replace").strip() if data is not None else None
 
-        :raises ChainCorrupted: its file is missing, has other bytes, or is not a block.
+    def block_data(self, block_hash: str) -> bytes:
+        """Return the bytes of the block of a hash.
+
+        :raises ChainCorrupted: its file is missing or has other bytes.
         """
         path = f"blocks/{block_hash}"
         data = self.storage.get(path)
@@ -86,10 +94,24 @@ class Dataset:
                 f"{self.storage.location(path)}: checksum mismatch: the content has the hash {actual}; "
                 f"the file is damaged: {RESTORE}"
             )
+        return data
+
+    def block(self, block_hash: str) -> MetadataBlock:
+        """Return the block of a hash.
+
+        :raises ChainCorrupted: its file is missing, has other bytes, or is not a block.
+        """
+        return self.decode(block_hash, self.block_data(block_hash))
+
+    def decode(self, block_hash: str, data: bytes) -> MetadataBlock:
+        """Return the block in the bytes of a hash.
+
+        :raises ChainCorrupted: they are no block.
+        """
         try:
             return codec.decode(data)
         except ChainCorrupted as e:
-            raise ChainCorrupted(f"{self.storage.location(path)}: {e}") from e
+            raise ChainCorrupted(f"{self.storage.location(f'blocks/{block_hash}')}: {e}") from e
 
     def resolve(self, ref_or_hash: str) -> str:
         """Return the block hash that a ref or a hash names.

@@ -61,13 +61,17 @@ def damaged(dataset: Dataset) -> Iterator[str]:
     storage = dataset.storage
     for folder in storage.folder("info").folders():
         for name in names(dataset, folder):
-            if (block_hash := block_of(name)) is None:
-                continue
-            data = storage.get(_path(folder, name))
-            content = open_json(data, block=block_hash)
-            is_own = content is not None and content.get("name", name) == name
-            if not is_own and not is_unsealed(data):
+            if not is_intact(name, storage.get(_path(folder, name))):
                 yield storage.location(_path(folder, name))
+
+
+def is_intact(name: str, data: bytes | None) -> bool:
+    """Return whether a file has the content that its writer gave it, as far as the file can show it."""
+    if (block_hash := block_of(name)) is None:
+        return True
+    content = open_json(data, block=block_hash)
+    is_own = content is not None and content.get("name", name.removesuffix(_SUFFIX)) == name.removesuffix(_SUFFIX)
+    return is_own or is_unsealed(data)
 
 
 def _path(folder: str, name: str) -> str:

@@ -26,6 +26,7 @@ class LocalStorage:
     """Files in a directory. Several writers may use it at once, and each may be killed at any moment."""
 
     root: Path
+    is_listed = True
 
     @classmethod
     def at(cls, path_or_uri: str) -> LocalStorage:

@@ -37,6 +37,7 @@ class ObjectStorage:
 
     bucket: str
     prefix: str
+    is_listed = True
 
     @classmethod
     def at(cls, uri: str) -> ObjectStorage:
@@ -97,7 +98,7 @@ class ObjectStorage:
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
         try:
-            with io.BufferedReader(_Chunks(object_stores.chunks(self.location(name))), object_stores.BLOCK) as file:
+            with io.BufferedReader(Chunks(object_stores.chunks(self.location(name))), object_stores.BLOCK) as file:
                 yield file
         except FileNotFoundError:
             raise StorageError(f"{self.location(name)}: no such object") from None
@@ -218,7 +219,7 @@ class ObjectStorage:
         return object_stores.errors(self.location(name))
 
 
-class _Chunks(io.RawIOBase):
+class Chunks(io.RawIOBase):
     """Chunks as a file for sequential reading."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:

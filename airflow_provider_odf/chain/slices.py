@@ -58,8 +58,8 @@ def location(dataset: Dataset, part: DataSlice | Checkpoint) -> str:
 
 
 def path(dataset: Dataset, part: DataSlice | Checkpoint) -> str:
-    """Return the path of a slice's or checkpoint's file on this machine: of one in an object store, that of a copy in
-    the dataset's cache.
+    """Return the path of a slice's or checkpoint's file on this machine: of one elsewhere, that of a copy in the
+    dataset's cache.
 
     :raises ChainCorrupted: there is no such object, or it has other bytes.
     :raises StorageError: it cannot be read, or the copy cannot be written.
@@ -67,11 +67,12 @@ def path(dataset: Dataset, part: DataSlice | Checkpoint) -> str:
     from airflow_provider_odf.records import files
 
     with read_errors(location(dataset, part)):
-        return files.local(location(dataset, part), Path(_on_this_machine(dataset).location(name(part))).parent)
+        folder = Path(_on_this_machine(dataset).location(name(part))).parent
+        return files.local(location(dataset, part), folder, lambda: dataset.storage.open(name(part)))
 
 
 def _on_this_machine(dataset: Dataset) -> LocalStorage:
-    """Return the storage of a dataset, or that of copies from an object store."""
+    """Return the storage of a dataset, or that of copies from elsewhere."""
     if isinstance(dataset.storage, LocalStorage):
         return dataset.storage
     return LocalStorage(dataset.cache or closed_files.user_cache())

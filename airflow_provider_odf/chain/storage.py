@@ -37,6 +37,11 @@ class Storage(Protocol):
     """A folder of a store. Names of files are relative to it: ``blocks/f1620…``."""
 
     @property
+    def is_listed(self) -> bool:
+        """Whether folders and files can be listed; if not, each folder looks empty."""
+        ...
+
+    @property
     def uri(self) -> str:
         """URI of the folder."""
         ...

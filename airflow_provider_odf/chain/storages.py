@@ -10,10 +10,20 @@ from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.manifest.names import HTTP_SCHEMES
+
+
+def _http_storage(url: str) -> Storage:
+    # The import of its client takes a tenth of a second.
+    from airflow_provider_odf.chain.http_storage import HttpStorage
+
+    return HttpStorage.at(url)
+
 
 STORAGES: dict[str, Callable[[str], Storage]] = {
     "file": LocalStorage.at,
     **dict.fromkeys(object_stores.SCHEMES, ObjectStorage.at),
+    **dict.fromkeys(HTTP_SCHEMES, _http_storage),
 }
 """Scheme of a store's URI -> its storage. A path has the scheme ``file``."""
 
@@ -27,6 +37,6 @@ def open_storage(uri_or_path: str) -> Storage:
     scheme = urlsplit(uri_or_path).scheme if is_uri else "file"
     if scheme not in STORAGES:
         raise InvalidInput(
-            f"store {uri_or_path}: unsupported location: use a local path, or a URI with one of file, s3, gs, az, abfss"
+            f"store {uri_or_path}: unsupported location: use a local path, or a URI with one of {', '.join(STORAGES)}"
         )
     return STORAGES[scheme](uri_or_path)

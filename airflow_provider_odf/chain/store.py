@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -163,7 +164,7 @@ class Store:
 
     def _known(self) -> list[str]:
         """Return the names of the datasets that the store has, and of those that it had and that are not forgotten."""
-        known = {str(d.alias).lower(): str(d.alias) for d in self.datasets()}
+        known = {str(d.alias).lower(): str(d.alias) for d in self.datasets()} if self.storage.is_listed else {}
         for alias in self.registry.aliases():
             entry = self.registry.get(alias)
             if entry is not None and entry.dataset_id != dataset_registry.FORGOTTEN:
@@ -190,7 +191,12 @@ class Store:
         return folder
 
     def datasets(self) -> Iterator[Dataset]:
-        """Yield all datasets, by name."""
+        """Yield all datasets, by name.
+
+        :raises InvalidInput: the store is on a web server, which does not list them.
+        """
+        if not self.storage.is_listed:
+            raise InvalidInput(f"{self.location}: a web server does not list its datasets: name one of them")
         for name in dataset_names(self.storage):
             folder = self.storage.folder(name)
             if (dataset := self._existing(folder, name)) is not None:
@@ -269,9 +275,12 @@ class Store:
         :raises DatasetGone: it had.
         """
         entry, folder = self.registry.get(alias), self.folder(alias)
-        has_data = bool(folder.names("data"))
+        has_data, origin = bool(folder.names("data")), Dataset(alias, folder).origin
         if self.get(alias) is not None:
             return  # another writer has just created it; setting the head will fail
+        if origin is not None:
+            command = shlex.join(("odf", "copy", origin, self.location, "--as", str(alias)))
+            raise DatasetGone(f"{folder.location()}: the folder has an unfinished copy: finish it with `{command}`")
         if has_data:
             advice = f"restore refs/head from a backup, or {self.restart_advice(alias, 'move the folder away and ')}"
             raise DatasetGone(f"{folder.location()}: the dataset has data, but refs/head is missing: {advice}")
@@ -296,6 +305,20 @@ class Store:
             raise DatasetGone(
                 f"{dataset.storage.location()}: the folder contains the dataset {dataset_id} instead of "
                 f"{entry.dataset_id}: restore the folder, or run `{command}` to continue with {dataset_id}"
+            )
+
+    def check_own(self, dataset: Dataset, dataset_id: str) -> None:
+        """Check that a dataset may get new blocks: it is the one that the store had, and no read-only copy.
+
+        :raises DatasetGone: it is another one, such as that of a wrong mount.
+        :raises InvalidInput: it is a copy.
+        """
+        self.check_identity(dataset, dataset_id)
+        if (origin := dataset.origin) is not None:
+            update = shlex.join(("odf", "copy", origin, self.location, "--as", str(dataset.alias)))
+            raise InvalidInput(
+                f"{dataset.location}: the dataset is a read-only copy of {origin}: bring it up to date with "
+                f"`{update}`, or let it go on by itself with `{dataset.command('promote', '{}')}`"
             )
 
     def forget(self, alias: DatasetAlias) -> None:

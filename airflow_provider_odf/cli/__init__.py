@@ -36,6 +36,8 @@ _COMMANDS = {
     "hash": "inspect.hash_files",
     "schema": "inspect.json_schema",
     "export": "inspect.export",
+    "copy": "copy.copy",
+    "promote": "copy.promote",
     "verify": "upkeep.verify",
     "gc": "upkeep.collect",
     "reset": "upkeep.reset",

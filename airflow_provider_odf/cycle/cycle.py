@@ -186,9 +186,13 @@ class Cycle:
         :raises CommitConflict: other writers came first, each time.
         :raises DatasetNotFound: there is neither a manifest nor a dataset.
         :raises DatasetGone: the store had the dataset, and it is gone.
+        :raises InvalidInput: the dataset is a read-only copy.
         """
         if self.manifest is None:
-            return self.states(self.store.dataset(self.dataset))
+            dataset = self.store.dataset(self.dataset)
+            state = self.states(dataset)
+            self.store.check_own(dataset, state.dataset_id)
+            return state
         state = apply(
             self.inputs,
             self.manifest,

@@ -87,7 +87,7 @@ def reset(store: Store, dataset: Dataset, now: Callable[[], Instant] = Instant.n
 
     def attempt(_: CommitConflict | None) -> Reset:
         planned = plan(dataset)
-        store.check_identity(dataset, planned.before.dataset_id)
+        store.check_own(dataset, planned.before.dataset_id)
         return planned if planned.changes_nothing else _move_head(dataset, planned, now())
 
     done = lost_race.settle(store, str(dataset.alias), attempt)

@@ -79,7 +79,7 @@ class Step:
 
     def __init__(self, cycle: Cycle, dataset: Dataset, new: NewInput, base: ChainState, system_time: Instant) -> None:
         self.cycle, self.dataset, self.new, self.base, self.system_time = cycle, dataset, new, base, system_time
-        cycle.store.check_identity(dataset, base.dataset_id)
+        cycle.store.check_own(dataset, base.dataset_id)
         self.draft = Draft(dataset, base, manifest_version=cycle.manifest_version)
 
     def contract(self) -> protocol.Contract | None:

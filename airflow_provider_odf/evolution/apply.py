@@ -85,7 +85,7 @@ def _apply(
     if dataset is None or base is None:
         store.check_new(alias)
     else:
-        store.check_identity(dataset, base.dataset_id)
+        store.check_own(dataset, base.dataset_id)
         store.registry.remember(alias, base.dataset_id)
     planned = plan(base, manifest)
     planned.check()

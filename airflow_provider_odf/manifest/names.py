@@ -10,11 +10,13 @@ from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf import multiformats
+from airflow_provider_odf.object_stores import SCHEMES
 
 _SUBDOMAIN = r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*"
 _NAME = re.compile(rf"{_SUBDOMAIN}(?:\.{_SUBDOMAIN})*")
 _DID = "did:odf:"
 _URI = re.compile(r"[A-Za-z0-9]+(?:\+[A-Za-z0-9]+)*://.+")
+HTTP_SCHEMES = ("https", "http")
 _KEY_SIZE = 32
 _GRAMMAR = "letters, digits and single '-' or '.' between them"
 
@@ -129,29 +131,60 @@ class DatasetId:
 
 @dataclass(frozen=True)
 class DatasetUri:
-    """Location of the folder of a dataset, in any store on the file systems of this machine."""
+    """Location of the folder of a dataset in any store: on this machine, in an object store, or on a web server."""
 
     text: str
 
     @classmethod
     def parse(cls, text: str) -> DatasetUri:
-        """Return the location of a text, in the spelling of ``Path.as_uri``.
+        """Return the location of a text, in the spelling that stores have for it.
 
         :raises ValueError: not a URI, or one whose files cannot be read. The message has no part of it but the scheme:
             URIs of other schemes may contain secrets.
         """
         scheme = text.partition("://")[0].lower()
-        if not _URI.fullmatch(text) or scheme != "file":
-            message = f"datasets of other stores are read from folders (file:///…), not from {scheme}:// locations"
-            raise ValueError(f"{message}: mount the store, or copy the dataset to a folder")
-        uri = urlsplit(text)
-        path = Path(unquote(uri.path))
-        if uri.netloc not in ("", "localhost") or uri.query or uri.fragment or not path.is_absolute() or not path.name:
-            raise ValueError("the location of a dataset is the absolute path of its folder on this machine: file:///…")
-        return cls(path.as_uri())
+        if not _URI.fullmatch(text) or scheme not in ("file", *SCHEMES, *HTTP_SCHEMES):
+            known = ", ".join(("file", *SCHEMES, *HTTP_SCHEMES))
+            message = f"datasets of other stores are read from {known}, not from {scheme}:// locations"
+            raise ValueError(f"{message}: mount the store, or copy the dataset to one of these")
+        return cls(_folder(text) if scheme == "file" else remote_folder(text, "dataset"))
 
     def __str__(self) -> str:
         return self.text
+
+
+def remote_folder(uri: str, what: str) -> str:
+    """Return the URI of a folder in an object store or on a web server in one spelling, without a slash at its end.
+
+    :param what: ``dataset`` or ``store``, of which the second one may be a whole bucket or server.
+    :raises ValueError: it has no bucket or host, no path, or credentials or parameters. The message does not quote it.
+    """
+    parts = urlsplit(uri)
+    scheme, path = parts.scheme.lower(), parts.path.rstrip("/")
+    is_user = "@" in parts.netloc and scheme != "abfss"  # there it is the container
+    if is_user or parts.query or parts.fragment:
+        raise ValueError(
+            f"the location of a {what} has no user, password, parameters and fragment: credentials of object stores "
+            "are in the environment, and those of web servers in ~/.netrc"
+        )
+    if not parts.netloc or (what == "dataset" and not path):
+        raise ValueError(f"the location of a {what} is the URI of its folder: {scheme}://…/…")
+    return f"{scheme}://{parts.netloc.lower() if scheme in HTTP_SCHEMES else parts.netloc}{path}"
+
+
+def _folder(uri: str) -> str:
+    """Return the URI of a folder on this machine, in the spelling of ``Path.as_uri``."""
+    parts = urlsplit(uri)
+    path = Path(unquote(parts.path))
+    if (
+        parts.netloc not in ("", "localhost")
+        or parts.query
+        or parts.fragment
+        or not path.is_absolute()
+        or not path.name
+    ):
+        raise ValueError("the location of a dataset is the absolute path of its folder on this machine: file:///…")
+    return path.as_uri()
 
 
 DatasetRef: TypeAlias = DatasetId | DatasetAlias | DatasetUri
@@ -169,6 +202,6 @@ def parse_ref(text: str) -> DatasetRef:
     if text.count("/") > 1 or "/did:" in text:
         raise ValueError(
             f"{text!r} names a repository, and repositories are not known here: name the dataset by alias, id, or the "
-            "location of its folder (file:///…)"
+            "location of its folder (file:///…, s3://…, https://…)"
         )
     return DatasetAlias.parse(text)

@@ -11,8 +11,8 @@ import hashlib
 import io
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -34,22 +34,25 @@ _BLOCK = 4 << 20
 _OBJECTS = tuple(f"{scheme}://" for scheme in object_stores.SCHEMES)
 
 
-def local(uri: str, folder: Path | None = None) -> str:
+def local(
+    uri: str, folder: Path | None = None, read: Callable[[], AbstractContextManager[BinaryIO]] | None = None
+) -> str:
     """Return the path of a data file on this machine: of an object under the hash of its content, that of a copy in a
     folder, which all processes share and which may go while none of them reads.
 
     :param folder: by default one of the user's cache.
+    :param read: opens a file that is in no object store, such as one of a web server.
     :raises FileNotFoundError: there is no such object.
     :raises ChainCorrupted: its content has another hash.
     :raises StorageError: it cannot be read, or the copy cannot be written.
     """
     name = uri.rpartition("/")[2]
-    if not (uri.startswith(_OBJECTS) and name.startswith("f1620")):
+    if not (name.startswith("f1620") and (uri.startswith(_OBJECTS) or (read is not None and not _is_path(uri)))):
         return uri
     folder = folder or user_cache() / "data"
     copy = folder / name
     if not _touch(copy):
-        _copy(uri, copy)
+        _copy(uri, copy, object_stores.chunks(uri) if uri.startswith(_OBJECTS) or read is None else _chunks(read))
     return str(copy)
 
 
@@ -64,8 +67,13 @@ def _touch(path: Path) -> bool:
     return True
 
 
-def _copy(uri: str, target: Path) -> None:
-    chunks = object_stores.chunks(uri)
+def _chunks(read: Callable[[], AbstractContextManager[BinaryIO]]) -> Iterator[bytes]:
+    with read() as stream:
+        while chunk := stream.read(_BLOCK):
+            yield chunk
+
+
+def _copy(uri: str, target: Path, chunks: Iterable[bytes]) -> None:
     digest = hashlib.sha3_256()
     with storage_errors(target), _unfinished(target) as (path, file):
         for chunk in chunks:

@@ -72,7 +72,7 @@ def _next(exchange: Exchange, response: httpx.Response) -> httpx.Request | None:
 
 
 class Session:
-    """HTTP connections of one poll, a client per scheme."""
+    """HTTP connections of one poll or store, a client per scheme."""
 
     def __init__(self, target: Target, options: Options) -> None:
         self.target = target
@@ -87,13 +87,16 @@ class Session:
             client.close()
 
     @contextmanager
-    def get(self, extra: Mapping[str, str]) -> Iterator[httpx.Response]:
+    def get(self, extra: Mapping[str, str], target: Target | None = None) -> Iterator[httpx.Response]:
         """Yield the response after redirects; its body is not read yet.
+
+        :param target: another target than that of the session.
 
         :raises SourceError: the server redirects too often, or its certificate is not valid.
         :raises httpx.TransportError: the server cannot be reached.
         """
-        exchange = _exchange(self.target, extra)
+        target = target or self.target
+        exchange = _exchange(target, extra)
         request: httpx.Request | None = next(exchange)
         with _polling():
             try:
@@ -107,7 +110,7 @@ class Session:
                         response.close()
             except httpx.ConnectError as e:
                 if "CERTIFICATE_VERIFY_FAILED" in str(e):
-                    raise SourceError(f"{self.target.label}: {e}") from None
+                    raise SourceError(f"{target.label}: {e}") from None
                 raise
 
     def _client(self, scheme: str) -> httpx.Client:

@@ -94,10 +94,10 @@ def test_inputs_that_cannot_be_read(odf: Path, folder: Path) -> None:
     assert Store.open(folder / "odf-store").dataset("totals").head() == head
 
 
-def test_locations_that_are_not_folders(odf: Path, folder: Path) -> None:
+def test_locations_with_credentials(odf: Path, folder: Path) -> None:
     declare(folder, "https://x:y@example.com/o")
     refused = run(odf, folder, "validate", "totals.yaml", code=1)
-    assert "totals.yaml:8:29: datasets of other stores are read from folders (file:///…), not from https://" in refused
+    assert "totals.yaml:8:29: the location of a dataset has no user, password, parameters and fragment: " in refused
     assert "x:y" not in refused
 
 

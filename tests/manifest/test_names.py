@@ -106,6 +106,9 @@ def test_parse_ref():
         ("FILE://localhost/data//store/orders/", "file:///data/store/orders"),
         ("file:///data/my%20store/orders", "file:///data/my%20store/orders"),
         ("file:///data/my store/orders", "file:///data/my%20store/orders"),
+        ("s3://Bucket/Store/orders/", "s3://Bucket/Store/orders"),
+        ("abfss://box@account.dfs.core.windows.net/orders", "abfss://box@account.dfs.core.windows.net/orders"),
+        ("HTTPS://Example.com:8443/Store/orders/", "https://example.com:8443/Store/orders"),
     ],
 )
 def test_locations_have_one_spelling(text, uri):
@@ -116,10 +119,12 @@ def test_locations_have_one_spelling(text, uri):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "https://ann:secret@example.com/x",
-            "are read from folders .*, not from https:// locations: mount",
-        ),
+        ("https://ann:secret@example.com/x", "has no user, password, parameters and fragment: .* ~/.netrc"),
+        ("https://example.com/x?token=secret", "has no user, password, parameters and fragment"),
+        ("s3://key:secret@bucket/x", "credentials of object stores are in the environment"),
+        ("s3://bucket", "the location of a dataset is the URI of its folder: s3://…/…"),
+        ("s3:///x", "the location of a dataset is the URI of its folder"),
+        ("ftp://example.com/x", "are read from file, s3, gs, az, abfss, https, http, not from ftp:// locations: mount"),
         ("s3+http://key@bucket/x", r"not from s3\+http:// locations"),
         ("file://server/share/x", "the absolute path of its folder on this machine: file:///…"),
         ("file:///", "the absolute path of its folder"),
