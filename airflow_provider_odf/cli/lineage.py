@@ -6,15 +6,13 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 
 from airflow_provider_odf.chain.publications import block_as_of
 from airflow_provider_odf.cli.options import (
     AsOfOption,
-    Format,
     FormatOption,
     InputStoresOption,
     NameArgument,
@@ -26,16 +24,12 @@ from airflow_provider_odf.cli.options import (
     ref_or_block,
 )
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.lineage.upstream import Node, identifier, nodes, upstream
+from airflow_provider_odf.lineage.upstream import Node, nodes, upstream
 
 GROUP = typer.Typer(no_args_is_help=True)
 
 
-class NamingSpec(StrEnum):
-    current = "current"
-    former = "2024"
-
-
+NamingSpec: TypeAlias = Literal["current", "2024"]
 EditionOption = Annotated[
     NamingSpec,
     typer.Option(
@@ -60,7 +54,7 @@ def name(
         ),
     ],
     table: Annotated[str | None, typer.Argument(help="Table, for a database or a warehouse.", metavar="TABLE")] = None,
-    edition: EditionOption = NamingSpec.current,
+    edition: EditionOption = "current",
 ) -> None:
     """Print the namespace and the name that lineage events have for a URI or path, separated by a tab. A glob, or a
     path with placeholders such as `{model}`, has the name of the folder before the first.
@@ -90,7 +84,7 @@ def _name(uri: str, table: str | None, edition: NamingSpec) -> str:
     is_path = os.path.lexists(uri)
     if uri.strip() and not re.search("[:/]", uri) and not is_path:
         raise ValueError("this is no URI, and no such path exists: write a file that does not exist yet as ./FILE")
-    primary = (from_uri if is_path else from_pattern)(uri, table).in_edition(edition.value).primary
+    primary = (from_uri if is_path else from_pattern)(uri, table).in_edition(edition).primary
     return f"{_line(primary.namespace)}\t{_line(primary.name)}"
 
 
@@ -106,26 +100,22 @@ def show(
     as_of: AsOfOption = None,
     store: StoreOption = None,
     input_store: InputStoresOption = None,
-    edition: EditionOption = NamingSpec.current,
-    how: FormatOption = Format.table,
+    edition: EditionOption = "current",
+    how: FormatOption = "table",
 ) -> None:
     """Show the upstream graph of a dataset: its sources and inputs, and those of its inputs, as of the blocks that were
     read. JSON has every node once, with its inputs."""
     opened, dataset = existing_dataset(store, name, input_store)
     block = ref_or_block(dataset, ref, as_of, block_as_of)
-    root = upstream(opened, dataset, ref=block, edition=edition.value)
-    if how is Format.json:
-        print_json([_entry(node) for node in nodes(root)])
+    root = upstream(opened, dataset, ref=block, edition=edition)
+    if how == "json":
+        print_json([{**_identity(node), "inputs": [_identity(above) for above in node.inputs]} for node in nodes(root)])
     else:
         print_rows(list(_rows(root)), how)
 
 
-def _entry(node: Node) -> dict[str, Any]:
-    return {**_identity(node), "inputs": [_identity(above) for above in node.inputs]}
-
-
 def _identity(node: Node) -> dict[str, Any]:
-    known = identifier(node)
+    known = node.names.primary if node.names else None
     return {
         "label": node.label,
         "kind": node.kind,

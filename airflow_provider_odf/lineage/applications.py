@@ -11,7 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+import attr
+from openlineage.client import facet_v2 as ol
+from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
+from openlineage.client.facet_v2 import RunFacet
+from openlineage.client.uuid import generate_new_uuid
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import EngineLost
@@ -20,10 +26,6 @@ from airflow_provider_odf.lineage.dataset import Counts
 from airflow_provider_odf.lineage.events import TaskLineage
 from airflow_provider_odf.lineage.facets import output_statistics, sql
 from airflow_provider_odf.redaction import redact
-
-if TYPE_CHECKING:
-    from openlineage.client.event_v2 import OutputDataset, RunEvent
-    from openlineage.client.facet_v2 import RunFacet
 
 State: TypeAlias = Literal["START", "COMPLETE", "FAIL", "ABORT"]
 
@@ -64,14 +66,10 @@ class ApplicationRun:
     """The run of an application that answers one request, and that of its action."""
 
     def __init__(self, request: protocol.Request, parents: Parents, lineage: TaskLineage) -> None:
-        from openlineage.client.uuid import generate_new_uuid
-
         namespace = parents.parent.namespace
-        if _is_analysis(request):
-            lineage = lineage._replace(outputs=())
         self._request = request
         self._parents = parents
-        self._lineage = lineage
+        self._lineage = lineage._replace(outputs=()) if _is_analysis(request) else lineage
         self._engine: protocol.Engine | None = None
         self._begun = ""
         self._run = RunName(namespace, jobs.of_request(request), str(generate_new_uuid()))
@@ -114,17 +112,18 @@ class ApplicationRun:
         """Return the failure of an application whose listener reported the start and was killed with it."""
         application = self._engine.application if self._engine is not None else self._run.job
         run = RunName(self._run.namespace, jobs.normalize(application), run_id)
-        return event("FAIL", run, self._parents, "APPLICATION", facets=_error(error))
+        return event("FAIL", run, self._parents, "APPLICATION", TaskLineage(), _error(error))
 
     def _of_application(self, state: State, error: Mapping[str, RunFacet] | None = None) -> RunEvent:
-        return self._event(state, self._run, self._parents, "APPLICATION", error=error)
+        return self._event(state, self._run, self._parents, "APPLICATION", TaskLineage(), error)
 
     def _of_action(
         self, state: State, error: Mapping[str, RunFacet] | None = None, counts: Counts | None = None
     ) -> RunEvent:
         lineage = self._lineage
         if counts is not None:
-            lineage = lineage._replace(outputs=tuple(_counted(output, counts) for output in lineage.outputs))
+            written = output_statistics(counts)
+            lineage = lineage._replace(outputs=tuple(attr.evolve(o, outputFacets=written) for o in lineage.outputs))
         query = getattr(self._request, "transform", None) or getattr(self._request, "preprocess", None)
         lineage = lineage._replace(job_facets={**lineage.job_facets, **sql(query)})
         parents = Parents(self._run, self._parents.root)
@@ -136,8 +135,8 @@ class ApplicationRun:
         run: RunName,
         parents: Parents,
         kind: str,
-        lineage: TaskLineage | None = None,
-        error: Mapping[str, RunFacet] | None = None,
+        lineage: TaskLineage,
+        error: Mapping[str, RunFacet] | None,
     ) -> RunEvent:
         spark = self._engine.version if self._engine is not None else ""
         facets = {**_processing_engine("spark", spark), **(error or {})}
@@ -149,21 +148,17 @@ def event(
     run: RunName,
     parents: Parents,
     kind: str,
-    lineage: TaskLineage | None = None,
-    facets: Mapping[str, RunFacet] | None = None,
+    lineage: TaskLineage,
+    facets: Mapping[str, RunFacet],
     time: str | None = None,
 ) -> RunEvent:
     """Return an event of a run; it has just happened, unless it has a time."""
-    from openlineage.client import event_v2
-    from openlineage.client.facet_v2 import job_type_job
-
-    lineage = lineage or TaskLineage()
-    job_type = job_type_job.JobTypeJobFacet(processingType="BATCH", integration="SPARK", jobType=kind)
-    return event_v2.RunEvent(
-        eventType=event_v2.RunState[state],
+    job_type = ol.job_type_job.JobTypeJobFacet(processingType="BATCH", integration="SPARK", jobType=kind)
+    return RunEvent(
+        eventType=RunState[state],
         eventTime=time or _now(),
-        run=event_v2.Run(run.id, {"parent": _parent(parents), **(facets or {})}),
-        job=event_v2.Job(run.namespace, run.job, {"jobType": job_type, **lineage.job_facets}),
+        run=Run(run.id, {"parent": _parent(parents), **facets}),
+        job=Job(run.namespace, run.job, {"jobType": job_type, **lineage.job_facets}),
         producer=PRODUCER,
         inputs=list(lineage.inputs),
         outputs=list(lineage.outputs),
@@ -183,27 +178,16 @@ def counts(success: protocol.Success) -> Counts | None:
 
 
 def _is_analysis(request: protocol.Request) -> bool:
-    """Return whether an engine only analyzes the queries of a request, and writes nothing."""
     if isinstance(request, protocol.TransformRequest):
         return not request.new_data_path
     return isinstance(request, protocol.MergeRequest) and not request.inputs
 
 
-def _counted(output: OutputDataset, counts: Counts) -> OutputDataset:
-    import attr
-
-    return attr.evolve(output, outputFacets={"outputStatistics": output_statistics(counts)})
-
-
-def _parent(parents: Parents) -> Any:
-    from openlineage.client.facet_v2 import parent_run as facet
-
-    def names(run: RunName) -> dict[str, Any]:
-        return {"namespace": run.namespace, "name": run.job}
-
-    root = facet.Root(run=facet.RootRun(parents.root.id), job=facet.RootJob(**names(parents.root)))
-    parent = parents.parent
-    return facet.ParentRunFacet(run=facet.Run(parent.id), job=facet.Job(**names(parent)), root=root)
+def _parent(parents: Parents) -> RunFacet:
+    facet, parent, root = ol.parent_run, parents.parent, parents.root
+    above = facet.Root(run=facet.RootRun(root.id), job=facet.RootJob(namespace=root.namespace, name=root.job))
+    job = facet.Job(namespace=parent.namespace, name=parent.job)
+    return facet.ParentRunFacet(run=facet.Run(parent.id), job=job, root=above)
 
 
 def _now() -> str:
@@ -212,13 +196,9 @@ def _now() -> str:
 
 def _processing_engine(name: str, number: str, facet_name: str = "processing_engine") -> dict[str, RunFacet]:
     """Return the facet of an engine of a version; none without a version."""
-    from openlineage.client.facet_v2 import processing_engine_run as facet
-
     own = version("airflow-provider-odf")
-    return {facet_name: facet.ProcessingEngineRunFacet(number, name, own)} if number else {}
+    return {facet_name: ol.processing_engine_run.ProcessingEngineRunFacet(number, name, own)} if number else {}
 
 
 def _error(error: BaseException) -> dict[str, RunFacet]:
-    from openlineage.client.facet_v2 import error_message_run as facet
-
-    return {"errorMessage": facet.ErrorMessageRunFacet(redact(str(error)), "PYTHON")}
+    return {"errorMessage": ol.error_message_run.ErrorMessageRunFacet(redact(str(error)), "PYTHON")}

@@ -81,10 +81,12 @@ def graph_of(members: Mapping[str, Member]) -> Graph:
 def upstream(graph: Graph, key: str, column: str, *, is_direct: bool = False) -> set[tuple[str, str]]:
     """Return keys and columns that a column is made of, or, unless ``is_direct``, that decide about it; itself
     included."""
-    return _reach(
-        (key, column),
-        lambda at: ((o.key, o.column) for o in _origins(graph, *at) if o.way in DIRECT or not is_direct),
-    )
+
+    def above(at: tuple[str, str]) -> Iterator[tuple[str, str]]:
+        origins = graph[at[0]].of(at[1]) if at[0] in graph else ()
+        return ((o.key, o.column) for o in origins if o.way in DIRECT or not is_direct)
+
+    return _reach((key, column), above)
 
 
 def downstream(graph: Graph, key: str, column: str) -> set[tuple[str, str]]:
@@ -135,10 +137,6 @@ def _reach(start: _Place, step: Callable[[_Place], Iterable[_Place]]) -> set[_Pl
         seen.update(new)
         queue += new
     return seen
-
-
-def _origins(graph: Graph, key: str, column: str) -> tuple[ColumnOrigin, ...]:
-    return graph[key].of(column) if key in graph else ()
 
 
 def _named(name: str) -> GraphNode:

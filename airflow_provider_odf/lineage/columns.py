@@ -44,7 +44,7 @@ class ColumnLineage:
     @classmethod
     def of_namesakes(cls, table: str, columns: Sequence[str]) -> ColumnLineage:
         """Return the lineage of columns that are those of one table."""
-        uses = ((_plain(name), frozenset([Use(Source(table, name), "IDENTITY")])) for name in columns)
+        uses = ((_plain(name), _identity(table, name)) for name in columns)
         return cls(Relation(tuple(uses)), {Source(table, name): Source(table, name) for name in columns})
 
     @property
@@ -81,11 +81,11 @@ class ColumnLineage:
         for use in uses:
             if use.source in self.spelled:
                 ways.setdefault((use.source, None if use.way in DIRECT else use.way), []).append(use)
-        return tuple(sorted(self._origin(source, way, uses) for (source, way), uses in ways.items()))
-
-    def _origin(self, source: Source, indirect: Way | None, uses: Sequence[Use]) -> Origin:
-        strongest: Way = max((use.way for use in uses if use.way in DIRECT), key=DIRECT.index, default="IDENTITY")
-        return Origin(*self.spelled[source], indirect or strongest, all(use.is_masking for use in uses))
+        origins: list[Origin] = []
+        for (source, _), some in ways.items():
+            strongest = max((use.way for use in some), key=lambda way: DIRECT.index(way) if way in DIRECT else 0)
+            origins.append(Origin(*self.spelled[source], strongest, all(use.is_masking for use in some)))
+        return tuple(sorted(origins))
 
 
 def column_lineage(engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[str, Sequence[str]]) -> ColumnLineage:
@@ -108,7 +108,10 @@ def _column_lineage(engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[
     from airflow_provider_odf.lineage.query_uses import relation
 
     names: dict[str, str] = {}
-    known = {_plain(table): _input(table, columns) for table, columns in tables.items()}
+    known = {
+        _plain(table): Relation(tuple((_plain(c), _identity(_plain(table), _plain(c))) for c in columns))
+        for table, columns in tables.items()
+    }
     for step in steps:
         made = relation(_parsed(engine, step.query, names), known)
         known[_plain(step.alias or "")] = made
@@ -121,9 +124,8 @@ def _column_lineage(engine: str, steps: Sequence[SqlQueryStep], tables: Mapping[
     return ColumnLineage(made.with_any_names, spelled, names)
 
 
-def _input(table: str, columns: Sequence[str]) -> Relation:
-    uses = ((_plain(name), frozenset([Use(Source(_plain(table), _plain(name)), "IDENTITY")])) for name in columns)
-    return Relation(tuple(uses))
+def _identity(table: str, column: str) -> Uses:
+    return frozenset([Use(Source(table, column), "IDENTITY")])
 
 
 def _plain(name: str) -> str:

@@ -6,21 +6,13 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.lineage.naming import (
-    FILE_AUTHORITY,
-    DatasetNames,
-    Edition,
-    EditionNames,
-    Identifier,
-    uri,
-    web,
-)
+from airflow_provider_odf.lineage.naming import DatasetNames, Edition, EditionNames, Identifier, uri, web
 from airflow_provider_odf.manifest import ddl, fetch_kinds, model, public_source
 from airflow_provider_odf.manifest.fetch_kinds import Naming
 from airflow_provider_odf.protocol import Column
@@ -142,13 +134,10 @@ def of_dataset(
     state: ChainState,
     *,
     edition: Edition = "current",
-    file_authority: str = FILE_AUTHORITY,
-    contract: ContractFacts | None = None,
-    owners: tuple[str, ...] = (),
 ) -> Subject:
     """Return a dataset as of a state of its chain."""
     return Subject(
-        names=uri.from_uri(dataset.uri, file_authority=file_authority),
+        names=uri.from_uri(dataset.uri),
         store=store.uri,
         alias=str(dataset.alias),
         id=state.dataset_id,
@@ -156,54 +145,38 @@ def of_dataset(
         description=state.info.description if state.info else None,
         about=_about(state),
         edition=edition,
-        contract=contract or ContractFacts(),
-        owners=owners,
         added=state.vocab.columns[:3],
     )
 
 
-def of_source(
-    fetch: model.FetchStep,
-    *,
-    base: str,
-    filled: str | None = None,
-    secrets: Collection[str] = (),
-    edition: Edition = "current",
-    file_authority: str = FILE_AUTHORITY,
-) -> EditionNames | None:
-    """Return the names of a fetch step's source, or None if there is no naming rule for it.
+def of_source(fetch: model.FetchStep, *, base: str, edition: Edition = "current") -> EditionNames | None:
+    """Return the names of a fetch step's source, or None if there is no naming rule for it: a URL or path up to its
+    first template.
 
     :param base: the manifest's folder.
-    :param filled: the URL or path with its templates filled in; without it paths keep their templates.
-    :param secrets: values that the names must not contain.
     """
     try:
-        names = _source_names(fetch, base, filled, secrets, file_authority)
+        names = _source_names(fetch, base)
+        return names.in_edition(edition) if names else None
     except ValueError as e:
         log.info("no lineage of the source: %s", e)
         return None
-    return names.in_edition(edition) if names else None
 
 
-def _source_names(
-    fetch: model.FetchStep, base: str, filled: str | None, secrets: Collection[str], file_authority: str
-) -> DatasetNames | None:
+def _source_names(fetch: model.FetchStep, base: str) -> DatasetNames | None:
     kind = fetch_kinds.kind_of(fetch)
     if kind.address is None:
         return None
     written = kind.address(fetch)
     match kind.naming:
-        case Naming.URI if filled is None and written.lstrip().startswith("${{"):
+        case Naming.URI if written.lstrip().startswith("${{"):
             return None
         case Naming.URI:
-            known = filled or uri.folder(_TEMPLATE.sub("{}", written), _PLACEHOLDER)
-            return uri.from_uri(known, base=base, file_authority=file_authority, template=written, secrets=secrets)
+            return uri.from_uri(uri.folder(_TEMPLATE.sub("{}", written), _PLACEHOLDER), base=base)
         case Naming.GLOB:
-            return uri.from_glob(filled or written, base=base, file_authority=file_authority)
-        case Naming.IMAGE if filled is None and _TEMPLATE.search(written):
-            return None
+            return uri.from_glob(written, base=base)
         case Naming.IMAGE:
-            return web.image(filled or written)
+            return None if _TEMPLATE.search(written) else web.image(written)
         case Naming.LITERAL:
             host, _, name = written.partition("://")[2].partition("/")
             return DatasetNames(Identifier(f"{written.partition('://')[0]}://{host}", name))

@@ -10,18 +10,17 @@ skipped has the same datasets, without what it did not do. All functions are pur
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import attr
+from openlineage.client.event_v2 import InputDataset, OutputDataset
+from openlineage.client.facet_v2 import DatasetFacet, JobFacet, RunFacet
 
 from airflow_provider_odf.lineage import facets
+from airflow_provider_odf.lineage.columns import Reading
 from airflow_provider_odf.lineage.dataset import Counts, Input, Subject
-from airflow_provider_odf.lineage.naming import EditionNames
+from airflow_provider_odf.lineage.naming import EditionNames, Identifier
 from airflow_provider_odf.protocol import Contract, ContractReport, Transform
-
-if TYPE_CHECKING:
-    from openlineage.client.event_v2 import InputDataset, OutputDataset
-    from openlineage.client.facet_v2 import DatasetFacet, JobFacet, RunFacet
-
-    from airflow_provider_odf.lineage.columns import Reading
 
 
 class TaskLineage(NamedTuple):
@@ -73,8 +72,6 @@ def transform(
 
 def contract_test(subject: Subject, candidate: str, contract: Contract, report: ContractReport) -> TaskLineage:
     """Return the lineage of a task that tests a candidate against its contract."""
-    import attr
-
     tested = odf_input(subject, candidate, Counts(report.tested_rows))
     results = {
         "dataQualityAssertions": facets.assertions(report, contract),
@@ -100,28 +97,17 @@ def read(subject: Subject, version: str | None, counts: Counts | None = None) ->
 
 def source_dataset(source: EditionNames, counts: Counts | None = None) -> InputDataset:
     """Return a source as the input of a task."""
-    from openlineage.client.event_v2 import InputDataset
-
     links = facets.symlinks([(identifier, "LOCATION") for identifier in source.symlinks])
-    return InputDataset(
-        namespace=source.primary.namespace,
-        name=source.primary.name,
-        facets={**facets.data_source(source.primary), **links},
-        inputFacets={"inputStatistics": facets.input_statistics(counts)} if counts else {},
-    )
+    return _input(source.primary, {**facets.data_source(source.primary), **links}, counts)
 
 
 def odf_input(subject: Subject, version: str | None, counts: Counts | None = None) -> InputDataset:
     """Return an ODF dataset as an input of a task; ``version`` is a block hash."""
-    from openlineage.client.event_v2 import InputDataset
+    return _input(subject.edition_names.primary, facets.of_subject(subject, version), counts)
 
-    name = subject.edition_names.primary
-    return InputDataset(
-        namespace=name.namespace,
-        name=name.name,
-        facets=facets.of_subject(subject, version),
-        inputFacets={"inputStatistics": facets.input_statistics(counts)} if counts else {},
-    )
+
+def _input(name: Identifier, about: dict[str, DatasetFacet], counts: Counts | None) -> InputDataset:
+    return InputDataset(name.namespace, name.name, facets=about, inputFacets=facets.input_statistics(counts))
 
 
 def odf_output(
@@ -131,12 +117,5 @@ def odf_output(
     more: Mapping[str, DatasetFacet] | None = None,
 ) -> OutputDataset:
     """Return an ODF dataset as the output of a task; ``version`` is a block hash, ``more`` are further facets."""
-    from openlineage.client.event_v2 import OutputDataset
-
-    name = subject.edition_names.primary
-    return OutputDataset(
-        namespace=name.namespace,
-        name=name.name,
-        facets={**facets.of_subject(subject, version), **(more or {})},
-        outputFacets={"outputStatistics": facets.output_statistics(counts)} if counts else {},
-    )
+    name, about = subject.edition_names.primary, {**facets.of_subject(subject, version), **(more or {})}
+    return OutputDataset(name.namespace, name.name, facets=about, outputFacets=facets.output_statistics(counts))

@@ -76,23 +76,9 @@ def _function(node: exp.Expr) -> Iterator[Part]:
     aggregates = counts or name in _AGGREGATES or isinstance(node, exp.AggFunc)
     way: Way = "AGGREGATION" if aggregates and not isinstance(node, _NO_AGGREGATES) else "TRANSFORMATION"
     for child in node.iter_expressions():
-        if not _is_row(node, child):
+        # In ``count(*)``, the argument stands for rows and not for all columns.
+        if not (isinstance(node, exp.Count) and isinstance(child, exp.Star) and not any(child.args.values())):
             yield Part(child, way, counts or name in MASKS)
-
-
-def _is_row(node: exp.Expr, child: exp.Expr) -> bool:
-    """Whether an argument of a function stands for rows, as in ``count(*)``, and not for all columns."""
-    return isinstance(node, exp.Count) and isinstance(child, exp.Star) and not any(child.args.values())
-
-
-def _same(node: exp.Expr) -> Iterator[Part]:
-    return (Part(child, "IDENTITY") for child in node.iter_expressions())
-
-
-def _this(node: exp.Expr) -> Iterator[Part]:
-    """Yield the value of an alias or of a sorted expression; what follows are names."""
-    if isinstance(node.this, exp.Expr):
-        yield Part(node.this, "IDENTITY")
 
 
 def _each(nodes: Iterable[exp.Expr | None], way: Way) -> Iterator[Part]:
@@ -139,21 +125,15 @@ def _decode(node: exp.Expr) -> Iterator[Part]:
         yield Part(child, "CONDITIONAL" if number % 2 == 0 and number + 1 < len(rest) else "TRANSFORMATION")
 
 
-def _filtered(node: exp.Expr) -> Iterator[Part]:
-    yield Part(node.this, "IDENTITY")
-    yield Part(node.expression, "CONDITIONAL")
-
-
 def _window(node: exp.Expr) -> Iterator[Part]:
-    if isinstance(node.this, exp.Expr) and not isinstance(node.this, exp.Identifier):
-        yield Part(node.this, "IDENTITY")
+    if not isinstance(node.this, exp.Identifier):
+        yield from _each([node.this], "IDENTITY")
     yield from _each([*node.args.get("partition_by", ()), node.args.get("order")], "WINDOW")
 
 
 def _order(node: exp.Expr) -> Iterator[Part]:
     """Yield the parts of an ORDER BY inside of an aggregate, which has the aggregated value in front of it."""
-    if isinstance(node.this, exp.Expr):
-        yield Part(node.this, "IDENTITY")
+    yield from _each([node.this], "IDENTITY")
     yield from _each(node.expressions, "SORT" if node.this else "IDENTITY")
 
 
@@ -167,15 +147,19 @@ def _within_group(node: exp.Expr) -> Iterator[Part]:
 _Rule = Callable[[exp.Expr], Iterator[Part]]
 
 _RULES: Mapping[type, _Rule] = {
-    **dict.fromkeys((exp.Alias, exp.Aliases, exp.Ordered), _this),
-    **dict.fromkeys((exp.Paren, exp.Distinct, exp.IgnoreNulls, exp.RespectNulls, exp.Where), _same),
+    # What follows the value are names.
+    **dict.fromkeys((exp.Alias, exp.Aliases, exp.Ordered), lambda node: _each([node.this], "IDENTITY")),
+    **dict.fromkeys(
+        (exp.Paren, exp.Distinct, exp.IgnoreNulls, exp.RespectNulls, exp.Where),
+        lambda node: _each(node.iter_expressions(), "IDENTITY"),
+    ),
     exp.Case: _case,
     exp.If: _if,
     exp.Nvl2: _if,
     exp.Coalesce: _choice,
     exp.Nullif: _unless_equal,
     exp.DecodeCase: _decode,
-    exp.Filter: _filtered,
+    exp.Filter: lambda node: iter((Part(node.this, "IDENTITY"), Part(node.expression, "CONDITIONAL"))),
     exp.Window: _window,
     exp.Order: _order,
     exp.WithinGroup: _within_group,
@@ -185,7 +169,7 @@ _NAMED: Mapping[str, _Rule] = {
     "if": _if_named,
     "nvl2": _if_named,
     "decode": _decode,
-    "nullif": lambda node: _unless_equal(node),
+    "nullif": _unless_equal,
     **dict.fromkeys(("coalesce", "ifnull", "nvl"), _choice),
 }
 """Functions of grammars that parse no function of their own."""

@@ -139,7 +139,6 @@ def _select(node: exp.Select, names: _Names) -> Relation:
 
 
 def _clauses(node: exp.Select, names: _Names) -> Uses:
-    """Return the uses by the clauses that decide about rows."""
     conditions = [node.args[key] for key in ("where", "having", "qualify") if node.args.get(key)]
     rows = [used(_uses(condition, names), "FILTER") for condition in conditions]
     if group := node.args.get("group"):
@@ -199,7 +198,6 @@ def _from(node: exp.Expr, names: _Names) -> tuple[dict[str, Relation], Uses]:
 
 
 def _nested_joins(node: exp.Expr, names: _Names) -> tuple[Mapping[str, Relation], Uses]:
-    """Return the relations that are joined to a table, in place of to a query."""
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table) and not node.alias:
         return _from(node.this, names)
     if not any(node.args.get(key) for key in ("joins", "laterals")):
@@ -228,15 +226,10 @@ def _source(node: exp.Expr, names: _Names) -> tuple[str, Relation]:
     if node.args.get("pivots") or node.args.get("match_recognize"):
         return node.alias_or_name, NOT_FOLLOWED
     made = _table(node, names)
-    if isinstance(node, exp.Table):
-        made = replace(made, rows=made.rows | used(_versions(node, names), "JOIN"))
+    version = node.args.get("version")  # FOR SYSTEM_TIME AS OF
+    if isinstance(node, exp.Table) and version is not None and version.expression:
+        made = replace(made, rows=made.rows | used(_uses(version.expression, names), "JOIN"))
     return node.alias_or_name, _renamed(made, node)
-
-
-def _versions(node: exp.Table, names: _Names) -> Uses:
-    """Return the uses by FOR SYSTEM_TIME AS OF."""
-    version = node.args.get("version")
-    return _uses(version.expression, names) if version is not None and version.expression else NONE
 
 
 def _table(node: exp.Expr, names: _Names) -> Relation:
@@ -248,17 +241,14 @@ def _table(node: exp.Expr, names: _Names) -> Relation:
         case exp.Lateral(this=exp.Query() | exp.Subquery()):
             return _query(node.this, names)
         case exp.Lateral() | exp.Unnest():
-            value = union(_uses(child, names) for child in node.iter_expressions() if not _is_alias(child))
+            aliases = (exp.TableAlias, exp.Identifier)
+            value = union(_uses(child, names) for child in node.iter_expressions() if not isinstance(child, aliases))
             made = used(value, "TRANSFORMATION")
             return Relation(rows=used(value, "FILTER"), others=made)
         case exp.Query() | exp.Subquery() | exp.Values():
             return _query(node, names.outer or names)
         case _:
             return NOT_FOLLOWED
-
-
-def _is_alias(node: exp.Expr) -> bool:
-    return isinstance(node, exp.TableAlias | exp.Identifier)
 
 
 def _window_table(node: exp.Expr, names: _Names) -> Relation:
@@ -319,7 +309,6 @@ def _star(item: exp.Expr, names: _Names) -> Iterator[tuple[str, Uses]]:
 
 
 def _uses(node: exp.Expr, names: _Names) -> Uses:
-    """Return the uses of columns by an expression."""
     match node:
         case exp.Column():
             return _column(node, names)

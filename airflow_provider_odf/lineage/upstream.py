@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.lineage.dataset import of_dataset, of_source
-from airflow_provider_odf.lineage.naming import Edition, EditionNames, Identifier
-from airflow_provider_odf.manifest import model, public_source
+from airflow_provider_odf.lineage.naming import Edition, EditionNames
+from airflow_provider_odf.manifest import public_source
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -58,7 +58,9 @@ class _Graph:
     def _inputs(self, state: ChainState) -> Iterator[Node]:
         if state.polling_source is not None:
             fetch = state.polling_source.fetch
-            names = None if _is_relative(fetch) else of_source(fetch, base="/", edition=self.edition)
+            path = (getattr(fetch, "url", None) or getattr(fetch, "path", None) or "/").strip()
+            is_absolute = re.match(r"/|\$\{\{|[A-Za-z][\w+.-]*:", path)  # else relative to the manifest's folder
+            names = of_source(fetch, base="/", edition=self.edition) if is_absolute else None
             yield Node(public_source.fetch(fetch), "Polling source", names)
         for source in state.push_sources.values():
             yield Node(source.source_name, "Push source")
@@ -98,11 +100,6 @@ def nodes(root: Node) -> Iterator[Node]:
                 queue.append(above)
 
 
-def identifier(node: Node) -> Identifier | None:
-    """Return the name of a node in lineage events, or None."""
-    return node.names.primary if node.names else None
-
-
 def _is_rewritten(dataset: Dataset, block_hash: str) -> bool:
     """Return whether a block is missing because it belongs to another history than that of the head.
 
@@ -110,9 +107,3 @@ def _is_rewritten(dataset: Dataset, block_hash: str) -> bool:
     """
     is_missing = dataset.storage.get(f"blocks/{block_hash}") is None
     return is_missing and all(current != block_hash for current, _ in dataset.walk())
-
-
-def _is_relative(fetch: model.FetchStep) -> bool:
-    """Whether a source is a path relative to the manifest's folder, which the chain does not have."""
-    path = getattr(fetch, "url", None) or getattr(fetch, "path", None) or "/"
-    return not re.match(r"/|\$\{\{|[A-Za-z][\w+.-]*:", path.strip())

@@ -17,9 +17,6 @@ from typing import Literal, TypeAlias
 Edition: TypeAlias = Literal["current", "2024"]
 """Values of the setting ``[odf] naming_spec``."""
 
-FILE_AUTHORITY = "127.0.0.1:0"
-"""Default IP and port of local files in the edition of 2024."""
-
 
 @dataclass(frozen=True, order=True)
 class Identifier:

@@ -197,7 +197,6 @@ def _bigquery(url: str, table: str) -> DatasetNames:
 
 
 def _databricks(url: str, table: str) -> DatasetNames:
-    """Return the names of a table in the Unity Catalog of a workspace."""
     address = parse(url)
     named = table_parts(table)
     schema = address.settings.get("connschema", "") or address.path

@@ -60,11 +60,6 @@ def _other(server: _Server, model: str) -> DatasetNames:
     return DatasetNames(Identifier(namespace, ".".join([*outer, *table])))
 
 
-def _sql_server(server: _Server, model: str) -> DatasetNames:
-    table = ".".join(part for part in (server.get("schema"), model) if part)
-    return jdbc.sql_server(_address(server), "", str(server.get("database") or ""), table)
-
-
 def _synapse(server: _Server, model: str) -> DatasetNames:
     _, table = _levels(server, model)
     outer = [str(server["schema"])] if server.get("schema") and len(table) == 1 else []
@@ -75,22 +70,14 @@ def _redshift(server: _Server, model: str) -> DatasetNames:
     outer, table = _levels(server, model, "database", "schema")
     cluster, region = server.get("clusterIdentifier"), server.get("region")
     address = server.get("host") or server.get("endpoint") or (f"{cluster}.{region}" if cluster and region else "")
-    authority = re.sub(r"^\w+://", "", str(address)).partition("/")[0]
-    return stores.redshift(host(authority, str(server.get("port") or stores.REDSHIFT.port)), outer, table)
+    return stores.redshift(
+        host(_authority(str(address)), str(server.get("port") or stores.REDSHIFT.port)), outer, table
+    )
 
 
 def _snowflake(server: _Server, model: str) -> DatasetNames:
     outer = [str(server[field]) for field in ("database", "schema") if server.get(field)]
     return stores.snowflake(host(_text(server, "account")), outer[: 3 - min(len(split_table(model)), 3)], model)
-
-
-def _bigquery(server: _Server, model: str) -> DatasetNames:
-    return stores.BIGQUERY.of_table("", *_levels(server, model, "project", "dataset"))
-
-
-def _databricks(server: _Server, model: str) -> DatasetNames:
-    address = re.sub(r"^\w+://", "", _text(server, "host")).partition("/")[0]
-    return stores.unity_catalog(address, *_levels(server, model, "catalog", "schema"))
 
 
 def _athena(server: _Server, model: str) -> DatasetNames:
@@ -106,24 +93,6 @@ def _glue(server: _Server, model: str) -> DatasetNames:
     return stores.GLUE.names(region=region, account=account, database=_text(server, "database"), table=model)
 
 
-def _kafka(server: _Server, model: str) -> DatasetNames:
-    return stores.kafka(_text(server, "host"), str(server.get("topic") or model))
-
-
-def _pubsub(server: _Server, model: str) -> DatasetNames:
-    topic = str(server.get("topic") or model)
-    return stores.PUBSUB.names(kind="topic", project_id=_text(server, "project"), id=topic)
-
-
-def _kinesis(server: _Server, model: str) -> DatasetNames:
-    stream = str(server.get("stream") or model)
-    return DatasetNames(Identifier(f"kinesis://{_text(server, 'region')}", stream))
-
-
-def _location(server: _Server, model: str) -> DatasetNames:
-    return from_pattern(_text(server, "location"))
-
-
 def _azure(server: _Server, model: str) -> DatasetNames:
     location = uri.folder(_text(server, "location"))
     if not (match := _AZURE.fullmatch(location)):
@@ -133,7 +102,11 @@ def _azure(server: _Server, model: str) -> DatasetNames:
 
 
 def _address(server: _Server, port: str = "") -> str:
-    return hosts(re.sub(r"^\w+://", "", _text(server, "host")).partition("/")[0], str(server.get("port") or port))
+    return hosts(_authority(_text(server, "host")), str(server.get("port") or port))
+
+
+def _authority(url: str) -> str:
+    return re.sub(r"^\w+://", "", url).partition("/")[0]
 
 
 def _levels(server: _Server, model: str, *fields: str) -> tuple[list[str], list[str]]:
@@ -151,25 +124,35 @@ def _text(server: _Server, *fields: str) -> str:
 
 
 TYPES: Mapping[str, _Rule] = {
-    **dict.fromkeys(("api", "s3", "gcs", "sftp", "custom"), _location),
+    **dict.fromkeys(
+        ("api", "s3", "gcs", "sftp", "custom"), lambda server, model: from_pattern(_text(server, "location"))
+    ),
     **dict.fromkeys(("postgres", "postgresql"), _database(stores.POSTGRES, "database", "schema")),
     **dict.fromkeys(("denodo", "dremio", "exasol", "hana", "impala", "informix", "presto", "vertica"), _other),
     "athena": _athena,
     "azure": _azure,
-    "bigquery": _bigquery,
+    "bigquery": lambda server, model: stores.BIGQUERY.of_table("", *_levels(server, model, "project", "dataset")),
     "clickhouse": _database(stores.CLICKHOUSE, "database"),
-    "databricks": _databricks,
+    "databricks": lambda server, model: stores.unity_catalog(
+        _authority(_text(server, "host")), *_levels(server, model, "catalog", "schema")
+    ),
     "db2": _database(stores.DB2, "database", "schema"),
     "glue": _glue,
     "hive": _database(stores.HIVE, "database"),
-    "kafka": _kafka,
-    "kinesis": _kinesis,
+    "kafka": lambda server, model: stores.kafka(_text(server, "host"), str(server.get("topic") or model)),
+    "kinesis": lambda server, model: DatasetNames(
+        Identifier(f"kinesis://{_text(server, 'region')}", str(server.get("stream") or model))
+    ),
     "mysql": _database(stores.MYSQL, "database"),
     "oracle": _database(stores.ORACLE, "serviceName", "schema"),
-    "pubsub": _pubsub,
+    "pubsub": lambda server, model: stores.PUBSUB.names(
+        kind="topic", project_id=_text(server, "project"), id=str(server.get("topic") or model)
+    ),
     "redshift": _redshift,
     "snowflake": _snowflake,
-    "sqlserver": _sql_server,
+    "sqlserver": lambda server, model: jdbc.sql_server(
+        _address(server), "", str(server.get("database") or ""), ".".join(filter(None, (server.get("schema"), model)))
+    ),
     "synapse": _synapse,
     "teradata": _database(stores.TERADATA, "database"),
     "trino": _database(stores.TRINO, "catalog", "schema"),

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Identifier
+from airflow_provider_odf.lineage.naming import DatasetNames, Identifier
 from airflow_provider_odf.lineage.naming.addresses import host as normalized_host
 from airflow_provider_odf.lineage.naming.addresses import hosts, snowflake_parts, table_parts, without_port
 
@@ -127,7 +127,7 @@ DBFS = Store("DBFS (Databricks File System)", "dbfs://{workspace}", "{path}", fo
 GCS = Store("GCS", "gs://{bucket}", "{key}", former=("gs://{bucket}", "{absolute}"))
 HDFS = Store("HDFS", "hdfs://{host}:{port}", "{path}")
 KAFKA = Store("Kafka", "kafka://{host}:{port}", "{topic}", "9092")
-LOCAL_FILE = Store("Local file system", "file", "{path}", former=("file://{authority}", "{path}"))
+LOCAL_FILE = Store("Local file system", "file", "{path}", former=("file://127.0.0.1:0", "{path}"))
 REMOTE_FILE = Store("Remote file system", "file://{host}", "{path}")
 BOX = Store("Box", "box://{host}:{port}/{enterprise}", "{key}", "443")
 FILENET = Store("FileNet", "filenet://{host}:{port}/{repository}", "{key}", "443")
@@ -277,14 +277,14 @@ def hdfs(authority: str, path: str) -> DatasetNames:
     return HDFS.names(host=host, port=port, path=absolute(path))
 
 
-def local_file(path: str, authority: str = FILE_AUTHORITY) -> DatasetNames:
+def local_file(path: str) -> DatasetNames:
     """Return the names of an absolute path.
 
     :raises ValueError: the path is relative.
     """
     if not path.startswith("/"):
         raise ValueError("the path is not absolute")
-    return LOCAL_FILE.names(path=absolute(path), authority=authority)
+    return LOCAL_FILE.names(path=absolute(path))
 
 
 def absolute(path: str) -> str:

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_provider_odf import redaction
-from airflow_provider_odf.lineage.naming import FILE_AUTHORITY, DatasetNames, Identifier, stores, web
+from airflow_provider_odf.lineage.naming import DatasetNames, Identifier, stores, web
 from airflow_provider_odf.lineage.naming.addresses import host, hosts, table_parts, without_users
 from airflow_provider_odf.lineage.naming.jdbc import from_jdbc
 from airflow_provider_odf.lineage.naming.stores import Store
@@ -31,21 +31,11 @@ _NO_PATH = re.compile(r"\s*(?:[/\\]{2,}.*@|(?!\.)[^/\\]*(?://.*)?:.*@)", re.DOTA
 """``//user@`` and ``user:password@``, which a path may have only behind one ``/`` or ``./``."""
 
 
-def from_uri(
-    uri: str,
-    table: str | None = None,
-    *,
-    base: str | None = None,
-    file_authority: str = FILE_AUTHORITY,
-    template: str | None = None,
-    secrets: Collection[str] = (),
-) -> DatasetNames:
+def from_uri(uri: str, table: str | None = None, *, base: str | None = None) -> DatasetNames:
     """Return the names of a URI, JDBC URL or path.
 
     :param table: a table in what the URI names: in a database, or in a directory that is a warehouse of Spark.
     :param base: folder of relative paths, by default the working directory.
-    :param template: the URI as the user wrote it, if ``uri`` has its templates filled in.
-    :param secrets: texts that the names must not contain.
     :raises ValueError: the URI has no name. The message contains no part of it but the scheme.
     """
     if uri[:5].lower() == "jdbc:":
@@ -57,28 +47,26 @@ def from_uri(
     if scheme in _TABLES:
         return _TABLES[scheme](parts._replace(netloc=without_users(parts.netloc)), table)
     if scheme in ("", "file"):
-        names = _file(parts, uri, base, file_authority)
+        names = _file(parts, uri, base)
     elif scheme in web.PORTS:
-        names = web.url(parts, template, secrets)
+        names = web.url(parts)
     else:
         names = _FILES.get(scheme, _other)(parts)
     return _in_warehouse(names, table) if table else names
 
 
-def from_glob(pattern: str, *, base: str | None = None, file_authority: str = FILE_AUTHORITY) -> DatasetNames:
+def from_glob(pattern: str, *, base: str | None = None) -> DatasetNames:
     """Return the names of the folder that holds all files of a glob, which may be without a wildcard."""
-    return from_pattern(f"{pattern}*", base=base, file_authority=file_authority)
+    return from_pattern(f"{pattern}*", base=base)
 
 
-def from_pattern(
-    pattern: str, table: str | None = None, *, base: str | None = None, file_authority: str = FILE_AUTHORITY
-) -> DatasetNames:
+def from_pattern(pattern: str, table: str | None = None, *, base: str | None = None) -> DatasetNames:
     """Return the names of a URI or path that may be a glob or have placeholders: those of the folder that holds all
     its files. Spark names several files in the same way.
 
     :raises ValueError: the URI has no name.
     """
-    return from_uri(folder(pattern), table, base=base, file_authority=file_authority)
+    return from_uri(folder(pattern), table, base=base)
 
 
 def folder(pattern: str, variable: re.Pattern[str] = WILDCARD) -> str:
@@ -133,15 +121,15 @@ def check_credentials(uri: str, authority: str) -> None:
         raise ValueError("the credentials in the URI are not percent-encoded")
 
 
-def _file(parts: SplitResult, uri: str, base: str | None, authority: str) -> DatasetNames:
+def _file(parts: SplitResult, uri: str, base: str | None) -> DatasetNames:
     if parts.scheme == "":
-        return stores.local_file(os.path.abspath(os.path.join(base or "", uri)), authority)
+        return stores.local_file(os.path.abspath(os.path.join(base or "", uri)))
     # `?` and `#` belong to a file's name here, as they do in Spark.
     rest = re.sub(r"^file:(//[^/]*)?", "", uri, flags=re.IGNORECASE)
     _check_path(rest)
     server = parts.netloc.rpartition("@")[2]
     if re.fullmatch(r"(localhost|127\.0\.0\.1|\[::1\])?(:\d+)?", server, re.IGNORECASE):
-        return stores.local_file(os.path.abspath(os.path.join(base or "", unquote(rest))), authority)
+        return stores.local_file(os.path.abspath(os.path.join(base or "", unquote(rest))))
     return stores.REMOTE_FILE.names(host=hosts(server), path=stores.absolute(unquote(rest)))
 
 

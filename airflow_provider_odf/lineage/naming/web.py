@@ -1,14 +1,13 @@
 """Names of sources that the naming specification has no rule for: http(s), ftp and container images.
 
 The namespace of a URL is ``scheme://host``, with any port but the default one. The name is the path with the literal
-query parameters, sorted. Names contain no secrets: no user info, no parameter whose value comes from a template, none
-with credentials, and none of a signature, which changes with each request.
+query parameters, sorted. Names contain no secrets: no user info, no parameter with credentials, and none of a
+signature, which changes with each request.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from urllib.parse import SplitResult, unquote
 
 from airflow_provider_odf import redaction
@@ -18,7 +17,6 @@ from airflow_provider_odf.lineage.naming.addresses import host, without_port
 PORTS = {"http": "80", "https": "443", "ftp": "21", "ftps": "990", "sftp": "22"}
 """Schemes and their default ports."""
 
-_TEMPLATE = "${{"
 _SIGNED = re.compile(r"x-(amz|goog)-|awsaccesskeyid$|googleaccessid$|expires$|key-pair-id$|policy$", re.IGNORECASE)
 _SHARED_ACCESS = frozenset(
     ["sv", "ss", "srt", "sp", "se", "st", "spr", "sip", "sr", "si", "skoid", "sktid", "skt", "ske", "sks", "skv"]
@@ -26,18 +24,16 @@ _SHARED_ACCESS = frozenset(
 _UNRESERVED = re.compile(r"[\w.~-]", re.ASCII)
 
 
-def url(parts: SplitResult, template: str | None = None, secrets: Collection[str] = ()) -> DatasetNames:
+def url(parts: SplitResult) -> DatasetNames:
     """Return the names of a URL with a scheme of `PORTS`.
 
-    :param template: the URL as the user wrote it, if its templates are filled in.
-    :param secrets: texts that the names must not contain.
     :raises ValueError: the URL has no host, or an invalid one.
     """
     scheme = parts.scheme.lower()
     authority = host(parts.netloc, PORTS[scheme])
     authority = without_port(authority) if authority.endswith(f":{PORTS[scheme]}") else authority
-    path = redaction.parameters(redaction.without(_normalized(parts.path or "/"), secrets))
-    query = _literal_query(parts.query, template, secrets)
+    path = redaction.parameters(_normalized(parts.path or "/"))
+    query = _public_query(parts.query)
     return DatasetNames(Identifier(f"{scheme}://{authority}", f"{path}?{query}" if query else path))
 
 
@@ -66,27 +62,15 @@ def _normalized(path: str) -> str:
     return re.sub(r"%([0-9A-Fa-f]{2})", char, path)
 
 
-def _literal_query(query: str, template: str | None, secrets: Collection[str]) -> str:
-    """Return the sorted parameters that are literal in the template and have no credentials."""
-    parameters = [p for p in query.split("&") if p]
-    if template is not None and _TEMPLATE in template:
-        literal = set(re.split(r"[?&]", re.sub(r"\$\{\{.*?\}\}", _TEMPLATE, template.partition("#")[0]))[1:])
-        parameters = [p for p in parameters if p in literal]
-    names = {unquote(p.partition("=")[0]).lower() for p in parameters}
+def _public_query(query: str) -> str:
+    """Return the sorted parameters that have no credentials and belong to no signature."""
+    named = [(unquote(parameter.partition("=")[0]), parameter) for parameter in query.split("&") if parameter]
+    names = {name.lower() for name, _ in named}
     signing = _SHARED_ACCESS if "sig" in names else frozenset()
     is_signed = any(name.endswith("signature") for name in names)
-    kept = (
-        p
-        for p in parameters
-        if not _is_credential(p, secrets)
-        and (name := unquote(p.partition("=")[0])).lower() not in signing
-        and not (is_signed and _SIGNED.match(name))
+    public = (
+        parameter
+        for name, parameter in named
+        if not (redaction.is_sensitive(name) or name.lower() in signing or (is_signed and _SIGNED.match(name)))
     )
-    return "&".join(sorted(kept))
-
-
-def _is_credential(parameter: str, secrets: Collection[str]) -> bool:
-    name, _, value = parameter.partition("=")
-    if redaction.is_sensitive(unquote(name)):
-        return True
-    return redaction.without(value, secrets) != value or any(s in unquote(value) for s in secrets if s)
+    return "&".join(sorted(public))
