@@ -80,7 +80,6 @@ class Commands(TyperGroup):
 
 
 def _load(name: str) -> Any:
-    """Return a command or a group of commands."""
     module_name, _, function = _COMMANDS[name].partition(".")
     module = import_module(f"{__name__}.{module_name}")
     parent = typer.Typer(rich_markup_mode=None)

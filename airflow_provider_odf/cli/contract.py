@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Literal, TypeAlias, cast
 
 import typer
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.cli.options import (
-    Format,
     FormatOption,
+    TextFormat,
     absolute,
     instant,
     near,
@@ -34,22 +33,7 @@ GROUP = typer.Typer(no_args_is_help=True)
 ContractArgument = Annotated[str, typer.Argument(help="Contract file.", metavar="CONTRACT")]
 
 
-class LintFormat(StrEnum):
-    text = "text"
-    json = "json"
-
-
-class ReportFormat(StrEnum):
-    table = "table"
-    json = "json"
-    junit = "junit"
-
-
-class DataFormat(StrEnum):
-    csv = "csv"
-    json = "json"
-    ndjson = "ndjson"
-    parquet = "parquet"
+ReportFormat: TypeAlias = Literal["table", "json", "junit"]
 
 
 @GROUP.callback()
@@ -60,7 +44,7 @@ def contract() -> None:
 @GROUP.command("lint")
 def contract_lint(
     contracts: Annotated[list[str], typer.Argument(help="Contract files.", metavar="CONTRACT")],
-    how: Annotated[LintFormat, typer.Option("--format", help="Output format.")] = LintFormat.text,
+    how: Annotated[TextFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Check contracts without data. Exit 0, or 1 with all errors of all files.
 
@@ -71,17 +55,17 @@ def contract_lint(
     for contract in contracts:
         for problems, own in zip((errors, warnings), lint(absolute(contract)), strict=True):
             problems += own
-    print_problems(errors, warnings, is_json=how is LintFormat.json)
-    if how is LintFormat.text and not errors:
+    print_problems(errors, warnings, is_json=how == "json")
+    if how == "text" and not errors:
         print(f"{len(contracts)} contracts are valid" if len(contracts) != 1 else "1 contract is valid")
     raise typer.Exit(int(bool(errors)))
 
 
 @GROUP.command("show")
-def contract_show(contract: ContractArgument, how: FormatOption = Format.table) -> None:
+def contract_show(contract: ContractArgument, how: FormatOption = "table") -> None:
     """Show all sections of a contract, with what its fields inherit, and mark the clauses that are not enforced."""
     file = load(absolute(contract))
-    if how is Format.json:
+    if how == "json":
         print_json(contract_document(file))
         return
     for line in contract_lines(file):
@@ -104,7 +88,8 @@ def contract_test(
         ),
     ] = None,
     data_format: Annotated[
-        DataFormat | None, typer.Option(help="Format of the data.", show_default="from the file name")
+        Literal["csv", "json", "ndjson", "parquet"] | None,
+        typer.Option(help="Format of the data.", show_default="from the file name"),
     ] = None,
     model: Annotated[str | None, typer.Option(help="Test this model only.", show_default="all")] = None,
     as_of: Annotated[
@@ -118,7 +103,7 @@ def contract_test(
             metavar="FOLDER",
         ),
     ] = None,
-    how: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = ReportFormat.table,
+    how: Annotated[ReportFormat, typer.Option("--format", help="Output format.")] = "table",
 ) -> None:
     """Test data against a contract, and report every clause.
 
@@ -130,10 +115,9 @@ def contract_test(
     models = models_to_test(file, model)
     if data is not None and server is not None:
         raise InvalidInput("use either --data or --server")
-    form = data_format.value if data_format else None
     chosen = server_of(file, server) if data is None else None
     folder = absolute(failed_rows) if failed_rows else None
-    sources = of_server(file, chosen, form) if chosen else of_data(file, models, str(data), form)
+    sources = of_server(file, chosen, data_format) if chosen else of_data(file, models, str(data), data_format)
     if folder is not None:
         remove_earlier(folder, models)
     try:
@@ -157,10 +141,10 @@ def _report(
 
 def _print(report: ContractReport, how: ReportFormat, contract: str, data: str) -> None:
     match how:
-        case ReportFormat.json:
+        case "json":
             print_json(document(report))
-        case ReportFormat.junit:
+        case "junit":
             print(as_junit(report, contract), end="")
-        case ReportFormat.table:
+        case "table":
             for line in lines(report, data):
                 print(near(line))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -20,7 +19,6 @@ from airflow_provider_odf.cli.options import (
     AsOfOption,
     NameArgument,
     RefOption,
-    RowFormat,
     RowFormatOption,
     StoreOption,
     absolute,
@@ -33,10 +31,10 @@ from airflow_provider_odf.cli.options import (
 from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.manifest.load import load_block
-from airflow_provider_odf.reading import export as exports
-from airflow_provider_odf.reading.scan import Scan
-from airflow_provider_odf.reading.store import PublishedDataset, PublishedStore
 from airflow_provider_odf.wording import counted
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.reading.scan import Scan
 
 GROUP = typer.Typer(no_args_is_help=True)
 
@@ -47,7 +45,7 @@ def tail(
     ref: RefOption = None,
     as_of: AsOfOption = None,
     store: StoreOption = None,
-    how: RowFormatOption = RowFormat.table,
+    how: RowFormatOption = "table",
 ) -> None:
     """Show the newest rows of a dataset's history, in offset order."""
     _, dataset = existing_dataset(store, name)
@@ -67,28 +65,22 @@ def state(
     ref: RefOption = None,
     as_of: AsOfOption = None,
     store: StoreOption = None,
-    how: RowFormatOption = RowFormat.table,
+    how: RowFormatOption = "table",
 ) -> None:
     """Show the current rows of a dataset, by its merge key. Without a key, these are the rows without a later
     retraction or correction."""
     _, dataset = existing_dataset(store, name)
     rows = state_rows(dataset, ref_or_block(dataset, ref, as_of, data_as_of))
-    limit = n or (MAX_TABLE_ROWS if how is RowFormat.table else len(rows))
+    limit = n or (MAX_TABLE_ROWS if how == "table" else len(rows))
     nothing = "no current records" if rows.columns else "no records yet"
     print_rows(rows.first(limit), how, rows.columns, nothing=nothing)
     if n is None and len(rows) > limit:
         print(f"… {counted(len(rows) - limit, 'more row')}: use -n or --format csv", file=sys.stderr)
 
 
-class ExportForm(StrEnum):
-    parquet = "parquet"
-    csv = "csv"
-    ndjson = "ndjson"
-
-
 def export(
     name: NameArgument,
-    form: Annotated[ExportForm, typer.Option("--as", help="Form of the output.")],
+    form: Annotated[Literal["parquet", "csv", "ndjson"], typer.Option("--as", help="Form of the output.")],
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="File to write. It is replaced when all rows are written.", metavar="FILE"),
@@ -106,22 +98,22 @@ def export(
 ) -> None:
     """Export the current rows of a dataset, or its records, as Parquet, CSV or NdJson. Rows are written as a stream, to
     standard output or a file."""
+    from airflow_provider_odf.reading import export as exports
+    from airflow_provider_odf.reading.store import PublishedStore
+
     dataset = PublishedStore(existing_store(store))[name]
-    scan = _scan(dataset, history, since, as_of)
+    if history or since is not None:
+        scan: Scan = dataset.changes(since, as_of)
+    else:
+        scan = dataset.current() if as_of is None else dataset.as_of(as_of)
     if output is not None:
         target = absolute(str(output))
-        rows = exports.export_file(scan, form.value, target)
+        rows = exports.export_file(scan, form, target)
         print(near(f"{dataset.name}: {counted(rows, 'row')} as of block {scan.block[:13]} in {target}"))
-    elif form is ExportForm.parquet and sys.stdout.isatty():
+    elif form == "parquet" and sys.stdout.isatty():
         raise InvalidInput("Parquet is binary: name a file with --output, or pipe the output")
     else:
-        exports.export(scan, form.value, sys.stdout.buffer)
-
-
-def _scan(dataset: PublishedDataset, history: bool, since: str | None, as_of: str | None) -> Scan:
-    if history or since is not None:
-        return dataset.changes(since, as_of)
-    return dataset.current() if as_of is None else dataset.as_of(as_of)
+        exports.export(scan, form, sys.stdout.buffer)
 
 
 def hash_files(

@@ -13,7 +13,7 @@ import typer
 
 from airflow_provider_odf.chain.dataset import dataset_at
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cli.options import absolute, note_new_store, print_problems
+from airflow_provider_odf.cli.options import TextFormat, absolute, note_new_store, print_problems
 from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.contract.binding import contract_location, of_dataset
 from airflow_provider_odf.error_conversion import as_odf_error
@@ -30,11 +30,9 @@ PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or fol
 
 def validate(
     paths: PathsArgument,
-    how: Annotated[str, typer.Option("--format", help="Output format, text or json.", metavar="FORMAT")] = "text",
+    how: Annotated[TextFormat, typer.Option("--format", help="Output format.")] = "text",
 ) -> None:
     """Validate manifests and their data contracts. Exit 0, or 1 with all errors of all files."""
-    if how not in ("text", "json"):
-        raise typer.BadParameter(f"unknown format {how!r}: use text or json", param_hint="--format")
     loaded = checked(load_manifests(paths, None))
     problems, warnings = [*loaded.problems], [*loaded.warnings]
     if queried := [m for m in loaded.manifests if _has_queries(m)]:
@@ -52,7 +50,6 @@ def validate(
 
 
 def _has_queries(manifest: Manifest) -> bool:
-    """Return whether a manifest has SQL."""
     events = manifest.snapshot.metadata
     return any(isinstance(e, SetTransform) or getattr(e, "preprocess", None) is not None for e in events)
 

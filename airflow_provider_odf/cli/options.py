@@ -9,9 +9,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
@@ -27,17 +26,9 @@ MAX_TABLE_ROWS = 1000
 """Maximum number of rows in a printed table."""
 
 
-class Format(StrEnum):
-    table = "table"
-    json = "json"
-
-
-class RowFormat(StrEnum):
-    table = "table"
-    json = "json"
-    csv = "csv"
-
-
+Format: TypeAlias = Literal["table", "json"]
+TextFormat: TypeAlias = Literal["text", "json"]
+RowFormat: TypeAlias = Literal["table", "json", "csv"]
 StoreOption = Annotated[
     str | None,
     typer.Option("--store", help="Path or URI of the store.", envvar="ODF_STORE", show_default="./odf-store"),
@@ -161,7 +152,7 @@ def print_json(value: object) -> None:
 
 def print_rows(
     rows: Iterable[Mapping[str, Any]],
-    how: Format | RowFormat,
+    how: RowFormat,
     columns: Sequence[str] | None = None,
     *,
     nothing: str = "",
@@ -171,15 +162,15 @@ def print_rows(
 
     :param nothing: what is said on standard error in place of a table without rows.
     """
-    if nothing and not rows and how.value == "table":
+    if nothing and not rows and how == "table":
         print(nothing, file=sys.stderr)
         return
-    if how.value == "json":
+    if how == "json":
         _print_json_array(rows)
         return
     names = list(columns if columns is not None else next(iter(rows), ()))
     cells = ([cell(row.get(name)) for name in names] for row in rows)
-    if how.value == "csv":
+    if how == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(names)
         writer.writerows(cells)

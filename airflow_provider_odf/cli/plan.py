@@ -47,7 +47,7 @@ def plan(
     manifests: Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="MANIFEST")],
     store: StoreOption = None,
     input_store: InputStoresOption = None,
-    how: FormatOption = Format.table,
+    how: FormatOption = "table",
 ) -> None:
     """Show the blocks that a run would append before the data, with their changes, or why a change is refused.
 
@@ -106,7 +106,7 @@ def _planned(store: Store, manifest: Manifest, declared: Collection[DatasetAlias
 
 def _print(plans: Sequence[Plan], unreadable: Sequence[Plan], how: Format) -> None:
     """Print plans, and the problem of each dataset whose chain cannot be read."""
-    if how is Format.json:
+    if how == "json":
         print_json([*(_json(p, _action(p)) for p in plans), *(_json(p, "error") for p in unreadable)])
         return
     for plan in plans:
@@ -187,7 +187,6 @@ def _difference(difference: Difference) -> Iterator[str]:
 
 
 def _is_long(before: str, after: str) -> bool:
-    """Return whether two texts are too long to compare on one line."""
     return "\n" in before or "\n" in after or len(before) + len(after) > _MAX_WIDTH // 2
 
 

@@ -56,7 +56,7 @@ def rejected() -> None:
 
 
 @GROUP.command("list")
-def list_(name: NameArgument, store: StoreOption = None, how: FormatOption = Format.table) -> None:
+def list_(name: NameArgument, store: StoreOption = None, how: FormatOption = "table") -> None:
     """List the rejected candidates of a dataset, newest last."""
     _, dataset = existing_dataset(store, name)
     entries = [_entry(dataset, r, how) for r in rejections(dataset)]
@@ -70,7 +70,7 @@ def _entry(dataset: Dataset, rejection: Rejection, how: Format) -> dict[str, Any
     failed = sum(state(result) == "fail" for result in report.results) if report else 0
     return {
         "ref": rejection.ref,
-        "hash": rejection.block_hash if how is Format.json else rejection.block_hash[:13],
+        "hash": rejection.block_hash if how == "json" else rejection.block_hash[:13],
         "systemTime": str(rejection.system_time),
         "records": rejection.records,
         "reason": None if is_lost else "held back" if record.held else "contract",
@@ -92,7 +92,7 @@ def show(
     ] = False,
     n: Annotated[int, typer.Option("-n", help="Maximum number of rows, with --rows.", min=1)] = 100,
     store: StoreOption = None,
-    how: RowFormatOption = RowFormat.table,
+    how: RowFormatOption = "table",
 ) -> None:
     """Show why a candidate was rejected: each clause of the contract and its outcome, or why its input was held back.
 
@@ -105,9 +105,9 @@ def show(
         return
     report = rejection.report
     about: dict[str, Any] = {"testedRows": report.tested_rows, **document(report)} if report else {}
-    if how is RowFormat.csv:
+    if how == "csv":
         print_rows(about.get("checks", ()), how, _COLUMNS)
-    elif how is RowFormat.json:
+    elif how == "json":
         print_json({"ref": rejection.ref, "hash": rejection.block_hash, "held": rejection.record.held, **about})
     else:
         for line in _reasons(rejection):
@@ -193,7 +193,7 @@ def retest(
     with LocalRunner() as runner:
         alias = str(dataset.alias)
         cycle = Cycle(
-            *(target, alias, runner, Instant.now(), declared, os.environ), progress=progress(verbose), author=author
+            target, alias, runner, Instant.now(), declared, os.environ, progress=progress(verbose), author=author
         )
         report = retest_(cycle, rejection)
     for line in lines(report, name):

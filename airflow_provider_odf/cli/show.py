@@ -32,7 +32,6 @@ from airflow_provider_odf.cli.options import (
     FormatOption,
     NameArgument,
     RefOption,
-    RowFormat,
     RowFormatOption,
     StoreOption,
     existing_dataset,
@@ -54,7 +53,7 @@ from airflow_provider_odf.wording import counted, printable, suggestion
 _SUMMARY = ("name", "kind", "health", "records", "size", "watermark", "published")
 
 
-def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.table) -> None:
+def list_datasets(store: StoreOption = None, how: RowFormatOption = "table") -> None:
     """List the datasets of a store: kind, health, records, size, watermark and last publication.
 
     Health is what chains and contracts say now. It does not know runs of Airflow.
@@ -72,9 +71,9 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = RowFormat.ta
         except Exception as e:  # any error: the other datasets follow
             print(near(f"{dataset.alias}: {as_odf_error(e)}"), file=sys.stderr)
             code = 1
-    if how is RowFormat.table:
+    if how == "table":
         rows = [{**row, "records": f"{row['records']:,}", "size": public_source.size(row["size"])} for row in rows]
-    if rows or how is not RowFormat.table or not code:
+    if rows or how != "table" or not code:
         print_rows(rows, how, _SUMMARY, nothing="no datasets yet")
     raise typer.Exit(code)
 
@@ -85,7 +84,7 @@ def show(
         str | None, typer.Option(help="Print the content of this attachment instead.", metavar="PATH")
     ] = None,
     store: StoreOption = None,
-    how: FormatOption = Format.table,
+    how: FormatOption = "table",
 ) -> None:
     """Show the description, license, attachments, sources, schema, size and state of a dataset."""
     opened, dataset = existing_dataset(store, name)
@@ -94,7 +93,7 @@ def show(
         _print_attachment(state, str(dataset.alias), attachment, how)
         return
     info = facts(dataset, state)
-    if how is Format.json:
+    if how == "json":
         print_json(info)
         return
     print(f"{info['alias']} ({info['kind']})")
@@ -111,7 +110,7 @@ def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> 
     contents = attachments(state)
     if path not in contents:
         raise InvalidInput(f"dataset {alias} has no attachment {path!r} ({suggestion(path, list(contents))})")
-    if how is Format.json:
+    if how == "json":
         print_json({"path": path, "content": contents[path]})
     else:
         sys.stdout.flush()
@@ -119,7 +118,6 @@ def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> 
 
 
 def _pairs(store: Store, info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
-    """Yield a label and text for each known fact."""
     yield "Id", info["id"]
     if info["keywords"]:
         yield "Keywords", ", ".join(info["keywords"])
@@ -210,7 +208,7 @@ def log(
     ref: RefOption = None,
     as_of: AsOfOption = None,
     store: StoreOption = None,
-    how: FormatOption = Format.table,
+    how: FormatOption = "table",
 ) -> None:
     """Show the metadata chain of a dataset, newest block last.
 
@@ -219,7 +217,7 @@ def log(
     """
     opened, dataset = existing_dataset(store, name)
     entries = log_entries(dataset, ref_or_block(dataset, ref, as_of, block_as_of))
-    if how is Format.json:
+    if how == "json":
         print_json(list(entries))
         return
     rows = [
@@ -241,13 +239,13 @@ def publications(
     n: Annotated[int, typer.Option("-n", help="Number of publications.", min=1)] = 20,
     ref: RefOption = None,
     store: StoreOption = None,
-    how: RowFormatOption = RowFormat.table,
+    how: RowFormatOption = "table",
 ) -> None:
     """Show the newest publications of a dataset: when they were merged and published, by whom and why."""
     _, dataset = existing_dataset(store, name)
     recorded = newest(published_history(dataset, ref or "head"), n)[::-1]
     rows = [_publication_row(dataset, entry, publication) for entry, publication in recorded]
-    if how is RowFormat.table:
+    if how == "table":
         rows = [{**row, "hash": row["hash"][:13]} for row in rows]
     print_rows(rows, how, nothing="no publication is recorded: the times of blocks count")
 

@@ -45,7 +45,7 @@ def verify(
     names: Annotated[list[str], typer.Argument(help="Names of datasets in the store.", metavar="NAME")],
     store: StoreOption = None,
     input_store: InputStoresOption = None,
-    how: FormatOption = Format.table,
+    how: FormatOption = "table",
     is_replayed: Annotated[
         bool, typer.Option("--replay", help="Also compute the records of derivatives again from their inputs.")
     ] = False,
@@ -77,10 +77,10 @@ def verify(
                 code = max(code, 1)
                 continue
             rows.append(row)
-            if how is Format.table:
+            if how == "table":
                 counts = ", ".join(counted(n, noun[:-1]) for noun, n in row.items() if isinstance(n, int))
                 print(f"{row['dataset']}: ok: {counts}", flush=True)
-    if how is Format.json:
+    if how == "json":
         print_json(rows)
     raise typer.Exit(code)
 
@@ -106,7 +106,7 @@ def collect(
         bool, typer.Option("--idle", help="Nothing writes to the store: collect files of unfinished runs too.")
     ] = False,
     store: StoreOption = None,
-    how: FormatOption = Format.table,
+    how: FormatOption = "table",
 ) -> None:
     """List files that a store no longer needs, and remove them with --delete.
 
@@ -135,7 +135,7 @@ def collect(
 
 
 def _print(items: Sequence[Garbage], is_deleted: bool, how: Format) -> None:
-    if how is Format.json:
+    if how == "json":
         print_json([_row(item) for item in items])
         return
     if items:

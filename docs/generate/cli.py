@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import typer.main
 
@@ -84,13 +84,15 @@ def _name(parameter: Any) -> str:
     kind = parameter.type_descriptor.annotation
     if isinstance(kind, type) and issubclass(kind, Enum):
         return f"{names} {'|'.join(member.value for member in kind)}"
+    if get_origin(kind) is Literal:
+        return f"{names} {'|'.join(get_args(kind))}"
     return f"{names} {parameter.metavar or {int: 'N', Path: 'FILE'}.get(kind, 'TEXT')}"
 
 
 def _default(parameter: Any) -> str:
     if parameter.envvar:
         default = parameter.show_default
-        return f"${parameter.envvar}, else {default if isinstance(default, str) else parameter.default.value}"
+        return f"${parameter.envvar}, else {default if isinstance(default, str) else parameter.default}"
     if isinstance(parameter.show_default, str):
         return parameter.show_default
     if parameter.required or getattr(parameter, "is_flag", False) or parameter.default is None:

@@ -8,14 +8,14 @@ import pytest
 
 from airflow_provider_odf.chain.record_rows import Rows
 from airflow_provider_odf.cli import inspect
-from airflow_provider_odf.cli.options import Format, RowFormat, near, print_rows
+from airflow_provider_odf.cli.options import near, print_rows
 
 pa = pytest.importorskip("pyarrow")
 
 
 def test_a_table_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"id": 1, "name": "Zürich", "x": 0.5}, {"id": 22, "name": "東京", "x": None}, {"id": 3, "name": "a\nb"}]
-    print_rows(rows, Format.table, ["id", "name", "x"])
+    print_rows(rows, "table", ["id", "name", "x"])
     assert capsys.readouterr().out.splitlines() == [
         "id   name     x",
         "─────────────────",
@@ -27,8 +27,8 @@ def test_a_table_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_json_is_written_row_by_row(capsys: pytest.CaptureFixture[str]) -> None:
-    print_rows(iter([{"a": 1, "b": "ü"}, {"a": None, "b": "x"}]), RowFormat.json)
-    print_rows(iter(()), RowFormat.json)
+    print_rows(iter([{"a": 1, "b": "ü"}, {"a": None, "b": "x"}]), "json")
+    print_rows(iter(()), "json")
     assert capsys.readouterr().out == '[{"a": 1, "b": "ü"}, {"a": null, "b": "x"}]\n[]\n'
 
 
@@ -49,19 +49,19 @@ def test_a_long_state_is_cut_in_a_table_alone(
     out, err = capsys.readouterr()
     assert (len(out.splitlines()), out.splitlines()[-1]) == (1002, "999")
     assert err == "… 2,500 more rows: use -n or --format csv\n"
-    inspect.state("numbers", None, how=RowFormat.csv)
+    inspect.state("numbers", None, how="csv")
     out, err = capsys.readouterr()
     assert (len(out.splitlines()), out.splitlines()[-1], err) == (3501, "3499", "")
-    inspect.state("numbers", 2, how=RowFormat.csv)
+    inspect.state("numbers", 2, how="csv")
     assert capsys.readouterr() == ("n\n0\n1\n", "")
 
 
 def test_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
-    print_rows(Rows(()), RowFormat.table, (), nothing="no records yet")
+    print_rows(Rows(()), "table", (), nothing="no records yet")
     assert capsys.readouterr() == ("", "no records yet\n")
-    print_rows(numbers(0), RowFormat.table, ("n",), nothing="no current records")
+    print_rows(numbers(0), "table", ("n",), nothing="no current records")
     assert capsys.readouterr() == ("", "no current records\n")
-    print_rows(numbers(0), RowFormat.csv, ("n",), nothing="no current records")
+    print_rows(numbers(0), "csv", ("n",), nothing="no current records")
     assert capsys.readouterr() == ("n\n", "")
 
 
