@@ -12,23 +12,27 @@ of its codes, or those of a page alone.
 from __future__ import annotations
 
 import contextlib
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from airflow_provider_odf.chain import cache_file, slices
 from airflow_provider_odf.chain.record_rows import spelled_key
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
 from airflow_provider_odf.reading.scan import HistoryScan
+from airflow_provider_odf.records.current_rows import not_undone
+from airflow_provider_odf.records.keys import equality_codes, equality_codes_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from airflow_provider_odf.manifest.model import DataSlice
@@ -43,7 +47,7 @@ _PAIR = 2
 _GONE = (RETRACT, CORRECT_FROM)
 """Operations of records whose row was there before."""
 
-MOST = 2_000_000
+MAX_RECORDS = 2_000_000
 """Records of a range that can be compared."""
 
 CACHED = 5
@@ -67,9 +71,6 @@ class DifferenceScan(HistoryScan):
 
         :param operations: codes of operations; rows with others do not count.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         codes = self._changes[CODE]
         is_wanted = pc.is_in(pc.bit_wise_and(codes, OPERATIONS - 1), value_set=pa.array(operations, pa.int64()))
         codes = codes.filter(is_wanted)
@@ -80,8 +81,6 @@ class DifferenceScan(HistoryScan):
         return pa.Table.from_batches(batches, self.schema).take(pa.array([place[code] for code in page], pa.int64()))
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
         for batch in self._rows(sorted(self._changes[CODE].to_pylist())):
             if self.condition is None:
                 yield batch
@@ -90,18 +89,16 @@ class DifferenceScan(HistoryScan):
 
     def _rows(self, codes: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of some codes, which ascend."""
-        import pyarrow as pa
-
         vocab, names = self.state.vocab, self.schema.names
         for batch in self._read(self._slices(codes), [*names, vocab.offset_column]):
             start, end = batch[vocab.offset_column][0].as_py(), batch[vocab.offset_column][-1].as_py()
-            found = codes[bisect_left(codes, start * OPERATIONS) : bisect_right(codes, end * OPERATIONS + OPERATIONS)]
-            found = [code for code in found if code // OPERATIONS <= end]
-            rows = batch.select(names).take(pa.array([code // OPERATIONS - start for code in found], pa.int64()))
+            first, after = (bisect_left(codes, offset * OPERATIONS) for offset in (start, end + 1))
+            in_batch = codes[first:after]
+            rows = batch.select(names).take(pa.array([code // OPERATIONS - start for code in in_batch], pa.int64()))
             if vocab.operation_type_column in names:
                 place = names.index(vocab.operation_type_column)
                 field = rows.schema.field(place)
-                rows = rows.set_column(place, field, pa.array([code % OPERATIONS for code in found], field.type))
+                rows = rows.set_column(place, field, pa.array([code % OPERATIONS for code in in_batch], field.type))
             if rows.num_rows:
                 yield rows
 
@@ -151,10 +148,11 @@ class DifferenceScan(HistoryScan):
 
     def _check_length(self) -> None:
         length = self.offsets.last - self.offsets.first + 1 if self.offsets is not None else self.state.next_offset
-        if length > MOST:
+        if length > MAX_RECORDS:
             raise InvalidInput(
-                f"dataset {self.dataset.alias}: {length:,} records are between the two blocks, more than the {MOST:,} "
-                "that can be compared: choose blocks that are closer together, or show the history between them"
+                f"dataset {self.dataset.alias}: {length:,} records are between the two blocks, more than the "
+                f"{MAX_RECORDS:,} that can be compared: choose blocks that are closer together, or show the history "
+                "between them"
             )
 
     def _read(self, parts: Sequence[DataSlice], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -177,16 +175,12 @@ class DifferenceScan(HistoryScan):
 
 def _read(file: Path) -> pa.Table | None:
     """Return a kept table, None if there is none or its bytes are damaged."""
-    import pyarrow as pa
-
     content = cache_file.read(file, _FORMAT)
     return pa.ipc.open_stream(content).read_all() if content is not None else None
 
 
 def _write(file: Path, table: pa.Table) -> None:
     """Keep a table, if the folder can be written to, and delete those that were written longest ago."""
-    import pyarrow as pa
-
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -221,17 +215,11 @@ def _net_changes(records: Records, before: pa.Table | None = None) -> pa.Table |
     changes = _by_row(records)
     if before is None:
         return changes
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     has_undone = pc.any(pc.not_equal(_operation(changes[CODE]), APPEND)).as_py()
     return None if has_undone else pa.concat_tables([before, changes])
 
 
 def _by_key(records: Records, before: pa.Table | None) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     ends = _ends(records, before)
     first, last = ends[_FIRST], ends[_LAST]
     was = pc.is_in(_operation(first), value_set=pa.array([] if records.is_first else _GONE, pa.int64()))
@@ -255,19 +243,17 @@ def _by_key(records: Records, before: pa.Table | None) -> pa.Table:
 def _ends(records: Records, before: pa.Table | None) -> pa.Table:
     """Return each key of the range with the codes of its first and its last record, and their number. Rows before the
     range count as records of it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     names, held, rows, limit = _names(records.key), list[pa.Table](), 0, _COMPACT
+
+    def single(keys: Iterable[pa.Array], codes: pa.Array) -> pa.Table:
+        ones = pa.repeat(pa.scalar(1, pa.int64()), len(codes))
+        return pa.table([*keys, codes, codes, ones], [*names, _FIRST, _LAST, _NUMBER])
+
     if before is not None:
-        ones = pa.repeat(pa.scalar(1, pa.int64()), before.num_rows)
-        columns = [*(before[name] for name in names), before[CODE], before[CODE], ones]
-        held.append(pa.table(columns, [*names, _FIRST, _LAST, _NUMBER]))
+        held.append(single(map(before.column, names), before[CODE]))
     for batch in records.read([*records.key, records.offset, records.operation]):
         codes = pc.add(pc.multiply(batch[records.offset], OPERATIONS), batch[records.operation].cast(pa.int64()))
-        ones = pa.repeat(pa.scalar(1, pa.int64()), batch.num_rows)
-        columns = [*(batch[name] for name in records.key), codes, codes, ones]
-        held.append(pa.table(columns, [*names, _FIRST, _LAST, _NUMBER]))
+        held.append(single(map(batch.column, records.key), codes))
         rows += batch.num_rows
         if rows > limit:
             held = [_grouped(held, names)]
@@ -279,8 +265,6 @@ def _ends(records: Records, before: pa.Table | None) -> pa.Table:
 
 
 def _grouped(tables: Sequence[pa.Table], names: Sequence[str]) -> pa.Table:
-    import pyarrow as pa
-
     aggregates = [(_FIRST, "min"), (_LAST, "max"), (_NUMBER, "sum")]
     groups = pa.concat_tables(tables).combine_chunks().group_by(list(names)).aggregate(aggregates)
     return groups.rename_columns([*names, _FIRST, _LAST, _NUMBER])
@@ -292,15 +276,11 @@ def _names(key: Sequence[str]) -> list[str]:
 
 
 def _operation(codes: pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
     return pc.bit_wise_and(codes, OPERATIONS - 1)
 
 
 def _base(codes: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return codes without their operation."""
-    import pyarrow.compute as pc
-
     return pc.subtract(codes, _operation(codes))
 
 
@@ -312,11 +292,6 @@ def _unchanged(records: Records, pairs: Mapping[int, int]) -> list[int]:
     """Return the codes, without operation, of pairs of rows with the same values."""
     if not pairs:
         return []
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from airflow_provider_odf.records.keys import equality_codes_of
-
     wanted = pa.array([*pairs, *pairs.values()], pa.int64())
     names = list(dict.fromkeys([records.offset, *records.data]))
     batches = [b.filter(pc.is_in(b[records.offset], value_set=wanted)) for b in records.read(names)]
@@ -327,12 +302,6 @@ def _unchanged(records: Records, pairs: Mapping[int, int]) -> list[int]:
 
 
 def _by_row(records: Records) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from airflow_provider_odf.records.current_rows import not_undone
-    from airflow_provider_odf.records.keys import equality_codes
-
     def column(name: str) -> pa.ChunkedArray:
         chunks = [batch.column(0) for batch in records.read([name])]
         return pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.int64())

@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.records import json_rows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
 
@@ -109,9 +110,6 @@ def export_file(rows: Rows, form: str, path: Path) -> int:
 
 def _parquet(rows: Rows, target: BinaryIO) -> Iterator[int]:
     """Write row groups of many batches: a history of small slices would otherwise have one for each slice."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     with pq.ParquetWriter(target, rows.schema) as writer:
         for group in _groups(rows.to_arrow()):
             writer.write_table(pa.Table.from_batches(group, rows.schema))
@@ -147,8 +145,6 @@ def _ndjson(rows: Rows, target: BinaryIO) -> Iterator[int]:
 
 
 def _by_batch(rows: Rows, text: io.TextIOWrapper, write: Callable[[Mapping[str, Any]], object]) -> Iterator[int]:
-    import pyarrow as pa
-
     for batch in rows.to_arrow():
         for row in json_rows.rows(pa.Table.from_batches([batch]), rows.state.vocab.operation_type_column):
             write(row)

@@ -8,16 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES, PRESENT
-from airflow_provider_odf.reading.difference import MOST, DifferenceScan
+from airflow_provider_odf.reading.difference import MAX_RECORDS, DifferenceScan
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
 from airflow_provider_odf.records import json_rows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
 
@@ -89,8 +90,6 @@ def row_page(dataset: Dataset, state: ChainState, question: Question, offsets: O
 
 @contextlib.contextmanager
 def _order_errors(question: Question) -> Iterator[None]:
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as e:
@@ -115,12 +114,14 @@ def _rows(scan: Scan, state: ChainState, question: Question) -> tuple[pa.Table, 
     start = question.page * SIZE
     is_newest_first = question.is_history and not question.sort
     if is_newest_first and not question.contains and not question.operation:
-        first, last = _range(scan, state)
+        whole = OffsetRange(state.vocab.offset_column, 0, state.next_offset - 1)
+        offsets = (scan.offsets if isinstance(scan, HistoryScan) else None) or whole
+        first, last = offsets.first, offsets.last
         if last - start < first:
             return scan.schema.empty_table(), 0
         offsets = OffsetRange(state.vocab.offset_column, max(first, last - start - SIZE), last - start)
         return _reversed(HistoryScan(scan.dataset, state, offsets=offsets).to_table()), 0
-    if not question.is_history and not question.sort and not question.contains and state.next_offset <= MOST:
+    if not question.is_history and not question.sort and not question.contains and state.next_offset <= MAX_RECORDS:
         return _in_order(scan, question, start), 0
     held = _held(scan, state, question, start + SIZE + 1)
     return (_reversed(held) if is_newest_first else held), start
@@ -136,23 +137,15 @@ def _in_order(scan: Scan, question: Question, start: int) -> pa.Table:
     return whole.in_order(PRESENT, start, SIZE + 1)
 
 
-def _range(scan: Scan, state: ChainState) -> tuple[int, int]:
-    """Return the first and the last offset of a history."""
-    offsets = scan.offsets if isinstance(scan, HistoryScan) else None
-    return (0, state.next_offset - 1) if offsets is None else (offsets.first, offsets.last)
-
-
-def _held(scan: Scan, state: ChainState, question: Question, most: int) -> pa.Table:
+def _held(scan: Scan, state: ChainState, question: Question, limit: int) -> pa.Table:
     """Return the rows up to the end of the page: the first ones in the order of the question, or the newest ones of a
     history in the order of offsets."""
-    import pyarrow as pa
-
     held, order = scan.schema.empty_table(), _order(scan, state, question)
     for batch in matching(scan, question):
         held = pa.concat_tables([held, pa.Table.from_batches([batch])])
-        if held.num_rows > most + _SPARE:
-            held = _first(held, question, order, most)
-    return _first(held, question, order, most)
+        if held.num_rows > limit + _SPARE:
+            held = _first(held, question, order, limit)
+    return _first(held, question, order, limit)
 
 
 def _order(scan: Scan, state: ChainState, question: Question) -> list[tuple[str, str]]:
@@ -164,15 +157,13 @@ def _order(scan: Scan, state: ChainState, question: Question) -> list[tuple[str,
     return []
 
 
-def _first(table: pa.Table, question: Question, order: list[tuple[str, str]], most: int) -> pa.Table:
+def _first(table: pa.Table, question: Question, order: list[tuple[str, str]], limit: int) -> pa.Table:
     if order:
-        return table.sort_by(order).slice(0, most)
-    return table.slice(max(0, table.num_rows - most)) if question.is_history else table.slice(0, most)
+        return table.sort_by(order).slice(0, limit)
+    return table.slice(max(0, table.num_rows - limit)) if question.is_history else table.slice(0, limit)
 
 
 def _reversed(table: pa.Table) -> pa.Table:
-    import pyarrow as pa
-
     return table.take(pa.array(range(table.num_rows - 1, -1, -1), pa.int64()))
 
 
@@ -182,9 +173,6 @@ def matching(scan: Scan, question: Question) -> Iterator[pa.RecordBatch]:
     :raises InvalidInput: values of the column have no text.
     :raises ChainCorrupted: a slice is missing, or differs from its hash.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     operation = scan.state.vocab.operation_type_column
     with _order_errors(question):
         for batch in scan.to_arrow():
@@ -217,14 +205,8 @@ class Answer:
     @property
     def schema(self) -> pa.Schema:
         """Columns of the rows. Those that are masked are texts."""
-        import pyarrow as pa
-
-        return pa.schema(
-            [
-                field.with_type(pa.string()) if field.name.lower() in self.sensitive else field
-                for field in self.scan.schema
-            ]
-        )
+        is_masked = self._is_masked
+        return pa.schema([f.with_type(pa.string()) if is_masked(f.name) else f for f in self.scan.schema])
 
     def to_arrow(self) -> pa.RecordBatchReader:
         """Return the rows as a stream of Arrow batches.
@@ -232,25 +214,18 @@ class Answer:
         :raises InvalidInput: there is no such column or operation, or values of the column have no text.
         :raises ChainCorrupted: a slice is missing, or differs from its hash.
         """
-        import pyarrow as pa
-
         if self.scan.state.schema is not None:
             check(self.question, self.scan)
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-
+        nothing = pa.scalar(None, pa.string())
         for batch in matching(self.scan, self.question):
             columns = [
-                self._masked(name, column) for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                pc.if_else(column.is_null(), nothing, self.mask) if self._is_masked(name) else column
+                for name, column in zip(batch.schema.names, batch.columns, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _masked(self, name: str, column: pa.Array) -> pa.Array:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        if name.lower() not in self.sensitive:
-            return column
-        return pc.if_else(column.is_null(), pa.scalar(None, pa.string()), self.mask)
+    def _is_masked(self, name: str) -> bool:
+        return name.lower() in self.sensitive

@@ -7,6 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from airflow_provider_odf.chain import record_rows, slices
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.record_rows import current_columns
@@ -21,8 +24,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     import pandas as pd
-    import pyarrow as pa
-    import pyarrow.compute as pc
     from pyspark.sql import DataFrame, SparkSession
 
 
@@ -47,8 +48,6 @@ class Scan(ABC):
     @property
     def schema(self) -> pa.Schema:
         """Columns of the rows, empty before they are known."""
-        import pyarrow as pa
-
         stored = self.state.row_schema()
         names = self.columns if self.columns is not None else self._all_columns()
         return pa.schema([] if stored is None else [stored.field(name) for name in names])
@@ -72,9 +71,6 @@ class Scan(ABC):
 
         :raises InvalidInput: not a condition on these columns, or one that pyarrow cannot compute.
         """
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         stored = self._known_schema()
         if not isinstance(condition, pc.Expression):
             example = f"pyarrow.compute.field({stored.names[-1]!r}) == value"
@@ -91,8 +87,6 @@ class Scan(ABC):
         :raises ChainCorrupted: a slice is missing, or differs from its hash.
         :raises StorageError: a slice cannot be read.
         """
-        import pyarrow as pa
-
         slices.check_unrecorded(self.dataset, self.state.dataset_id, self.slices())
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
@@ -195,7 +189,6 @@ class HistoryScan(Scan):
 
 def _nullable_types() -> Mapping[Any, Any]:
     import pandas as pd
-    import pyarrow as pa
 
     names = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
     integers = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in names}

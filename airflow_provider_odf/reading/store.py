@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
+
+import pyarrow as pa
 
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.publications import block_as_of, data_as_of, is_before_history, last_offset_at
@@ -17,10 +19,6 @@ from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 Position: TypeAlias = "str | datetime | int"
 """A place in a history: a block by its hash or the start of it, a system time as datetime or in RFC 3339, or an

@@ -77,7 +77,7 @@ def test_columns_conditions_and_limits(numbers, monkeypatch):
     }
     with pytest.raises(InvalidInput, match="a difference cannot become a DataFrame"):
         scan.to_spark(None)
-    monkeypatch.setattr(difference, "MOST", 11)
+    monkeypatch.setattr(difference, "MAX_RECORDS", 11)
     with pytest.raises(InvalidInput, match="12 records are between the two blocks, more than the 11 that can be comp"):
         scan.to_table()
 
