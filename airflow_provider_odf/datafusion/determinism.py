@@ -122,17 +122,12 @@ def _aggregates(plan: Any, keys: Keys) -> Iterator[_Fault]:
     groups = _columns(node.group_by_exprs())
     for item in node.aggregate_exprs():
         name = node.agg_func_name(item)
-        order = _order_by(item.canonical_name()) | groups
+        named = _ORDER_BY.search(item.canonical_name())  # of an aggregate, there is only the text
+        order = groups.union(_DIRECTION.sub("", part) for part in (named[1].split(", ") if named else ()))
         values = {value.canonical_name() for value in node.aggregation_arguments(item)[:1]}
         if name in _BY_ORDER and not values <= order and not rows.is_ordered_by(order):
             message = f"{name} depends on the order of the rows, which is not defined"
             yield _Fault((name,), message, f"order them: {name}(… ORDER BY …)")
-
-
-def _order_by(text: str) -> frozenset[str]:
-    """Return the columns in ORDER BY of an aggregate, of which there is only the text."""
-    match = _ORDER_BY.search(text)
-    return frozenset(_DIRECTION.sub("", part) for part in match[1].split(", ")) if match else frozenset()
 
 
 def _distinct(plan: Any, _keys: Keys) -> Iterator[_Fault]:
@@ -248,7 +243,6 @@ def check(steps: Sequence[SqlQueryStep], plan: LogicalPlan, keys: Keys) -> None:
 
 
 def _problem(steps: Sequence[SqlQueryStep], fault: _Fault) -> QueryProblem:
-    """Return the problem of the first word that may have caused a fault."""
     names = [name.upper() for name in fault.words]
     for number, step in enumerate(steps, 1):
         for word in words(step.query):

@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"-?\d")
 PREFIX = "odf_"
 
 
-def find(text: str, path: Sequence[Step]) -> int:
+def value_at(text: str, path: Sequence[Step]) -> int:
     """Return the position of the value at a path of keys and indexes. Of a repeated key, the first counts.
 
     :raises ValueError: there is no such value.
@@ -155,7 +155,7 @@ def _over_rows(
         if text is None:
             return otherwise
         try:
-            return read(text, find(text, path))
+            return read(text, value_at(text, path))
         except (ValueError, RecursionError):
             return otherwise
 

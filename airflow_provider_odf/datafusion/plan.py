@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from airflow_provider_odf.datafusion import determinism, json_functions, json_operators, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
-from airflow_provider_odf.datafusion.query_text import ONLY_QUERIES, QueryProblem, Word, find, problem, words
+from airflow_provider_odf.datafusion.query_text import ONLY_QUERIES, QueryProblem, Word, position_of, problem, words
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def _check(output: pa.Schema, query: str, number: int) -> None:
     """
 
     def refused(name: str, message: str, advice: str) -> QueryProblem:
-        return QueryProblem.at(query, find(query, name) or 0, message, advice, number=number, is_certain=False)
+        return QueryProblem.at(query, position_of(query, name) or 0, message, advice, number=number, is_certain=False)
 
     lower_names: set[str] = set()
     for field in output:

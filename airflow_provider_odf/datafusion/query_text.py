@@ -50,7 +50,7 @@ def words(query: str) -> Iterator[Word]:
             yield Word(match.lastgroup, match[0], match.start(), match.end())
 
 
-def find(query: str, name: str) -> int | None:
+def position_of(query: str, name: str) -> int | None:
     """Return the position of an identifier in a query, or None. ``name`` may be `table.column`."""
     parts = [word.name or word.text for word in words(name) if word.text != "."]
     last = parts[-1] if parts else name
@@ -156,7 +156,7 @@ def _place(text: str, query: str) -> tuple[int, int]:
         return int(match[1]), int(match[2])
     for pattern in _NAMES:
         name = named[1] if (named := pattern.search(text)) else ""
-        position = query.find(name) if re.fullmatch(r"\W+", name) else find(query, name) if name else None
+        position = query.find(name) if re.fullmatch(r"\W+", name) else position_of(query, name) if name else None
         if position is not None and position >= 0:
             return line_and_column(query, position)
     return (1, 1) if query else (0, 0)

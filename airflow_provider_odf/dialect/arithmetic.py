@@ -102,7 +102,6 @@ def _decimals(node: exp.Expr, left: Value, right: Value) -> Value:
 
 
 def _with_interval(node: exp.Expr, left: Value, right: Value) -> Value:
-    """Return a date or time plus or minus an interval."""
     if isinstance(node, exp.Add) and left.type == INTERVAL:
         left, right = right, left
     if not left.type.is_time or right.type != INTERVAL or not isinstance(node, (exp.Add, exp.Sub)):

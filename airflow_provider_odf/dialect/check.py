@@ -80,7 +80,6 @@ def unchecked(manifests: Iterable[Manifest]) -> list[Problem]:
 
 
 def _queries(manifest: Manifest) -> Iterator[tuple[_Path, _Source | e.SetTransform, TransformSql]]:
-    """Yield the queries of a manifest, with their path and event."""
     for index, event in enumerate(manifest.snapshot.metadata):
         if isinstance(event, _Source) and event.preprocess is not None:
             yield (index, "preprocess"), event, event.preprocess
@@ -127,13 +126,12 @@ def _output(source: _Source, sql: TransformSql) -> Columns:
                 spark_check.check(step.query)
             except Refusal as refusal:
                 raise with_place(refusal, step.query, number) from refusal
-    return translate.translate_preprocess(sql, {"input": input_columns(ddl.read_step(source.read))}).columns
+    return translate.translate(sql, {"input": input_columns(ddl.read_step(source.read))}).columns
 
 
 def _column_problems(
     manifest: Manifest, path: _Path, source: _Source, sql: TransformSql, columns: Columns
 ) -> Iterator[Problem]:
-    """Yield problems with the columns that the merge needs."""
     types = {name: "" if type_.name in _UNKNOWN else type_.name for name, type_ in columns.items}
     vocabs = [event for event in manifest.snapshot.metadata if isinstance(event, e.SetVocab)]
     vocabulary = ddl.vocabulary(vocabs[-1] if vocabs else None)
@@ -208,7 +206,6 @@ def _parsed(query: str, dialect: Dialect, engine: Engine | None) -> exp.Expr | N
 
 
 def _calls_of_run(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield the calls of functions whose value differs between runs."""
     before: Token | None = None
     for token, after in zip(tokens, [*tokens[1:], None], strict=True):
         is_call = after is not None and after.token_type == TokenType.L_PAREN
@@ -243,7 +240,7 @@ def _check_declared(event: e.SetTransform, declared: _Declared) -> None:
     if event.transform.engine == "spark":
         _check_names(event, inputs)
     elif all(column_type(column.type).is_known for i in inputs.values() for column in i.columns):
-        translate.translate_transform(event.transform, inputs)
+        translate.translate(event.transform, {}, inputs)
 
 
 def _check_names(event: e.SetTransform, inputs: Mapping[str, Input]) -> None:
@@ -315,7 +312,7 @@ class _Declared:
             return spark_columns(event.transform.steps[-1].query)
         inputs = self.inputs(event)
         try:
-            return translate.translate_transform(event.transform, inputs).columns if inputs is not None else None
+            return translate.translate(event.transform, {}, inputs).columns if inputs is not None else None
         except QueryProblem:
             return None
 
@@ -326,7 +323,7 @@ def _source_columns(source: _Source) -> Columns | None:
     read = input_columns(ddl.read_step(source.read))
     try:
         if source.preprocess is not None:
-            return translate.translate_preprocess(source.preprocess, {"input": read}).columns
+            return translate.translate(source.preprocess, {"input": read}).columns
     except QueryProblem:
         return None
     if read is None or any(column.name == EVERY_COLUMN for column in read):

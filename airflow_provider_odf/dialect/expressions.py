@@ -120,7 +120,6 @@ def scalar_subquery(t: Translator, node: exp.Expr) -> Value:
 
 
 def _only_column(t: Translator, node: exp.Expr, subquery: exp.Expr) -> tuple[exp.Query, Type]:
-    """Return a translated query and the type of its only column."""
     query, columns = t.subquery(subquery.unnest(), t.scope)
     if len(columns.items) != 1 or columns.others is not None:
         raise Refusal(node, "a query used as a value, or in IN, must have exactly one named column")

@@ -165,7 +165,7 @@ _FROM_UNIXTIME = (
 )
 
 
-_DIGITS = functions.size(1, most=15)
+_DIGITS = functions.size(1, 15)
 """Numbers of decimal places for which ROUND gives the same result in both engines."""
 
 _WHOLE_DOUBLE = "CASE WHEN {} WHEN abs(a) < 4503599627370496D THEN CAST({}(a) AS DOUBLE) ELSE a END"
@@ -225,15 +225,12 @@ def power(c: Call) -> Value:
 
 def _whole_power(base: int, exponent: exp.Expr) -> Value:
     """Return the power of a whole number and integers. Exponents without an exact result stop the query."""
-    largest = next(n for n in range(1, 2000) if not _is_exact(base ** (n + 1)))
+    powers = (base ** (n + 1) for n in range(1, 2000))
+    largest = next(n for n, p in enumerate(powers, 1) if abs(p) > sys.float_info.max or int(float(p)) != p)
     message = f"POWER of {base} is exact only for exponents from 0 to {largest}, not for "
     exact = f"CASE WHEN a BETWEEN 0 AND {largest} THEN power(b, a) WHEN a IS NULL THEN NULL"
     form = f"{exact} ELSE raise_error(concat(c, a)) END"
     return Value(sql(form, exponent, exp.Literal.number(f"{float(base)!r}D"), message), DOUBLE)
-
-
-def _is_exact(number: int) -> bool:
-    return abs(number) <= sys.float_info.max and int(float(number)) == number
 
 
 def _literal(value: Value) -> Fraction | None:

@@ -41,14 +41,9 @@ class Parameter:
         raise c.refusal(message, types.advice([value.type], self.advice))
 
 
-def as_int(value: Value) -> exp.Expr | int:
-    """Return the value as an INT, for Spark functions whose parameter is a BIGINT in other engines."""
-    return value.integer if value.integer is not None else cast(value.sql, INT)
-
-
-def size(least: int, most: int = LAST) -> Parameter:
-    words = f"an integer literal {f'of at least {least}' if most == LAST else f'from {least} to {most}'}"
-    return Parameter(lambda v: v.integer is not None and least <= v.integer <= most, words)
+def size(minimum: int, maximum: int = LAST) -> Parameter:
+    words = f"an integer literal {f'of at least {minimum}' if maximum == LAST else f'from {minimum} to {maximum}'}"
+    return Parameter(lambda v: v.integer is not None and minimum <= v.integer <= maximum, words)
 
 
 def of_types(names: Collection[str], words: str) -> Parameter:
@@ -58,7 +53,13 @@ def of_types(names: Collection[str], words: str) -> Parameter:
 ANY = Parameter(lambda value: True, "")
 TEXT = Parameter(lambda value: value.type == STRING, "a string", "cast it to VARCHAR", type=STRING)
 LITERAL = Parameter(lambda value: bool(value.text), "a literal string that is not empty")
-WHOLE = Parameter(lambda value: value.type.is_integer, "an integer", "cast it to INT", as_int)
+WHOLE = Parameter(
+    lambda value: value.type.is_integer,
+    "an integer",
+    "cast it to INT",
+    lambda value: value.integer if value.integer is not None else cast(value.sql, INT),
+)
+"""An INT for Spark, also where other engines take a BIGINT."""
 SIZE = size(0)
 SIGNED = Parameter(lambda value: has_exact_sign(value.type), "a number of at most 34 digits", "cast it")
 ARRAY = Parameter(lambda value: value.type.element is not None, "an array")

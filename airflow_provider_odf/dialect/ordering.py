@@ -109,7 +109,6 @@ def break_ties(t: Translator, node: exp.Expr, window: exp.Window, partition: Seq
 
 
 def _order_outputs(node: exp.Expr, query: exp.Query, columns: Columns) -> None:
-    """Add all columns of a result to its ORDER BY."""
     order = query.args.get("order")
     if order is None:
         raise Refusal(node, "LIMIT and OFFSET need ORDER BY", _BY_ARRIVAL)

@@ -68,18 +68,15 @@ def calculate(node: exp.Expr, left: Value, right: Value) -> Value:
     """Translate arithmetic of whole numbers, except division, of any number with a DOUBLE, and times with intervals."""
     sides = (left.type, right.type)
     if types.INTERVAL in sides:
-        return arithmetic.calculate(node, *(_as_timestamp(side) for side in (left, right)))
+        # A DATE becomes a TIMESTAMP beside an interval.
+        times = (Value(cast_to(v.sql, timestamp()), timestamp()) if v.type == types.DATE else v for v in (left, right))
+        return arithmetic.calculate(node, *times)
     is_whole = all(type_.is_integer for type_ in sides) and not isinstance(node, exp.Div)
     is_double = DOUBLE in sides and types.FLOAT not in sides and all(map(types.is_exact_double, sides))
     if not (is_whole or is_double):
         advice = types.advice(sides, "cast both to DOUBLE")
         raise Refusal(node, f"engines calculate {sides[0]} with {sides[1]} differently", advice)
     return arithmetic.calculate(node, left, right)
-
-
-def _as_timestamp(value: Value) -> Value:
-    """Return a DATE as a TIMESTAMP, which it becomes beside an interval."""
-    return Value(cast_to(value.sql, timestamp()), timestamp()) if value.type == types.DATE else value
 
 
 def cast(t: Translator, node: exp.Expr) -> Value:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from sqlglot import Dialect, exp
-from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.errors import ErrorLevel
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.datafusion.query_text import QueryProblem
-from airflow_provider_odf.dialect import flink, ordering, parsing, risingwave
+from airflow_provider_odf.dialect import flink, ordering, parsing, risingwave, spark_check
 from airflow_provider_odf.dialect.engine import TemporalTable
-from airflow_provider_odf.dialect.parsing import Refusal, with_place
+from airflow_provider_odf.dialect.parsing import with_place
 from airflow_provider_odf.dialect.query import Queries
 from airflow_provider_odf.dialect.spark import Output
 from airflow_provider_odf.dialect.types import EVERY_COLUMN, UNKNOWN, Columns, Type, column_type
@@ -87,34 +87,28 @@ def transform_to_spark(transform: TransformSql, inputs: Inputs) -> protocol.Tran
     a temporal table from the view ``odf:records:NAME``.
 
     :raises InvalidInput: a query has no exact translation; the message has its number, line and column."""
-    return _for_engine("transform", transform, {name: i.columns for name, i in inputs.items()}, inputs)
+    return _for_engine("transform", transform, {}, inputs)
 
 
 def _for_engine(purpose: str, transform: TransformSql, tables: Tables, inputs: Inputs | None) -> protocol.Transform:
     try:
         # DataFusion's queries are planned by the engine, which knows all columns.
         is_datafusion = transform.engine == DATAFUSION
-        steps = _steps(transform, tables, inputs) if is_datafusion else _translate(transform, tables, inputs).steps
+        names = inputs or tables
+        steps = _steps(transform, names, inputs) if is_datafusion else translate(transform, tables, inputs).steps
     except QueryProblem as e:
         raise InvalidInput(f"{purpose} {e}" if e.number else f"{purpose}: {e}") from None
     return protocol.Transform(transform.engine, steps, version=transform.version)
 
 
-def translate_preprocess(transform: TransformSql, tables: Tables) -> Translation:
+def translate(transform: TransformSql, tables: Tables, inputs: Inputs | None = None) -> Translation:
     """Return the queries for the engine, with the columns of the output.
 
+    :param tables: those of preprocess.
+    :param inputs: those of the transform of a derivative, in place of tables.
     :raises QueryProblem: a query is not valid or has no exact translation."""
-    return _translate(transform, tables, None)
-
-
-def translate_transform(transform: TransformSql, inputs: Inputs) -> Translation:
-    """Return the queries of a derivative for the engine, with the columns of the output.
-
-    :raises QueryProblem: a query is not valid or has no exact translation."""
-    return _translate(transform, {name: i.columns for name, i in inputs.items()}, inputs)
-
-
-def _translate(transform: TransformSql, tables: Tables, inputs: Inputs | None) -> Translation:
+    if inputs is not None:
+        tables = {name: i.columns for name, i in inputs.items()}
     steps = _steps(transform, tables, inputs)
     if transform.engine == DATAFUSION:
         return Translation(steps, planned_columns(steps, tables, is_transform=inputs is not None))
@@ -149,11 +143,7 @@ def spark_columns(query: str) -> Columns:
     """Return the column names of a Spark query if all are explicit. Their types are unknown.
 
     A query that sqlglot cannot parse may be valid in Spark; its columns are unknown."""
-    try:
-        with parsing.room():
-            tree = parsing.parse(query, Dialect.get_or_raise("spark"))
-    except (SqlglotError, Refusal, RecursionError):
-        return Columns(others=UNKNOWN)
+    tree = spark_check.parsed(query)
     items = tree.selects if isinstance(tree, exp.Query) else []
     is_named = all(isinstance(item, exp.Alias | exp.Column) and not item.is_star for item in items)
     if not items or not is_named:

@@ -126,7 +126,6 @@ def _input_states(store: Store, event: model.SetTransform, states: Callable[[Dat
 
 
 def _planned(state: ChainState | None, manifest: Manifest, event: model.SetTransform) -> ChainState:
-    """Return the state that a dataset will have with a transform of its manifest."""
     snapshot = manifest.snapshot
     before = state or ChainState("", 0, Instant(0), "", snapshot.kind)
     vocab = snapshot.last(model.SetVocab) or before.set_vocab

@@ -77,7 +77,9 @@ def absent(source: Source, added: Sequence[Column], vocab: DatasetVocabulary) ->
     columns = _source_columns(source, vocab)
     for column in added:
         if columns is not None and column.name.lower() not in columns:
-            message = f"column {_text(column)} comes from another source of the dataset, and is missing here"
+            message = (
+                f"column {column_text(column).strip()} comes from another source of the dataset, and is missing here"
+            )
             yield Finding(_last(source), message, "all sources must have the same columns: add it")
 
 
@@ -167,10 +169,10 @@ def _source_columns(source: Source, vocab: DatasetVocabulary) -> dict[str, Decla
 def _output(source: Source, preprocess: model.TransformSql) -> tuple[Column, ...] | None:
     """Return the result columns of preprocess, without types where only the engine knows them; None if unknown."""
     # sqlglot takes a third of a second to import.
-    from airflow_provider_odf.dialect.translate import input_columns, translate_preprocess
+    from airflow_provider_odf.dialect.translate import input_columns, translate
 
     try:
-        columns = translate_preprocess(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
+        columns = translate(preprocess, {"input": input_columns(ddl.read_step(source.read))}).columns
     except QueryProblem:  # It is reported when the query is translated.
         return None
     if columns.others is not None:
@@ -230,10 +232,6 @@ def _missing_columns(
         null = f"cast(null AS {column.type}) AS {column.name}"
         fix = f"restore it; if the source no longer has it, select `{null}` in preprocess"
         yield Finding(_last(source), message, fix if column.is_nullable else "restore it")
-
-
-def _text(column: Column) -> str:
-    return column_text(column).strip()
 
 
 def _bare(spark_type: str) -> str:

@@ -72,29 +72,18 @@ def _role(event: model.MetadataEvent) -> tuple[str, str | None]:
 
 def current(state: ChainState, event: model.MetadataEvent) -> model.MetadataEvent | None:
     """Return the event of the same role that is in force, or None."""
-    match event:
-        case model.SetPollingSource():
-            return state.polling_source
-        case model.AddPushSource():
-            return state.push_sources.get(event.source_name)
-        case model.SetTransform():
-            return state.transform
-        case model.SetInfo():
-            return state.info
-        case model.SetLicense():
-            return state.license
-        case model.SetAttachments():
-            return state.attachments
-        case model.SetVocab():
-            return state.set_vocab
-        case model.SetDataSchema():
-            return state.schema
-        case _:
-            return None
+    if isinstance(event, model.AddPushSource):
+        return state.push_sources.get(event.source_name)
+    in_force = (state.polling_source, state.transform, state.schema, *persistent(state))
+    return next((own for own in in_force if type(own) is type(event)), None)
+
+
+def persistent(state: ChainState) -> tuple[model.MetadataEvent | None, ...]:
+    """Return the events that stay in force when a manifest no longer has them."""
+    return state.info, state.license, state.attachments, state.set_vocab
 
 
 def _disabled(state: ChainState, manifest: Manifest) -> Iterator[Change]:
-    """Yield the sources in force that the manifest no longer has."""
     if state.polling_source and manifest.snapshot.last(model.SetPollingSource) is None:
         yield Change(model.DisablePollingSource(), state.polling_source)
     named = {e.source_name for e in manifest.snapshot.events(model.AddPushSource)}

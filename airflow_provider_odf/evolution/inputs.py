@@ -92,13 +92,10 @@ def _resolved(
         if dataset_id in seen:
             problems.append(Problem(place, f"input {item.dataset_ref} is named twice", "remove one of them"))
         seen.add(dataset_id)
-        alias = item.alias or _name(item.dataset_ref, dataset)
+        is_name = isinstance(parse_ref(item.dataset_ref), DatasetAlias)
+        alias = item.alias or (item.dataset_ref if is_name else str(dataset.alias))
         items.append(item.model_copy(update={"dataset_ref": dataset_id, "alias": alias}))
     return event.model_copy(update={"inputs": tuple(items)})
-
-
-def _name(ref: str, dataset: Dataset) -> str:
-    return ref if isinstance(parse_ref(ref), DatasetAlias) else str(dataset.alias)
 
 
 def _unknown(ref: str, store: Store) -> tuple[str, str]:

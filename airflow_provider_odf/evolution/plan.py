@@ -14,7 +14,7 @@ from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import BlockRejected, ManifestInvalid, Problem
 from airflow_provider_odf.evolution import columns
 from airflow_provider_odf.evolution.columns import column_text
-from airflow_provider_odf.evolution.difference import Change, all_changes, is_same
+from airflow_provider_odf.evolution.difference import Change, all_changes, is_same, persistent
 from airflow_provider_odf.evolution.inputs import in_positions
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, fetch_kinds, model
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Column
 
-_PERSISTENT: tuple[type[model.Variant], ...] = (model.SetInfo, model.SetLicense, model.SetAttachments, model.SetVocab)
 _CLEARED = {
     "SetInfo": "an empty SetInfo clears it",
     "SetAttachments": "a SetAttachments with `items: []` removes the attachments",
@@ -82,20 +81,18 @@ def _leftovers(state: ChainState | None, manifest: Manifest) -> Iterator[str]:
     """Yield notes on events that are no longer in the manifest but still apply."""
     if state is None:
         return
-    for event, current in zip(
-        _PERSISTENT, (state.info, state.license, state.attachments, state.set_vocab), strict=True
-    ):
-        if current is not None and manifest.snapshot.last(event) is None and not is_same(None, current):
+    for current in persistent(state):
+        if current is not None and manifest.snapshot.last(type(current)) is None and not is_same(None, current):
             clear = _CLEARED.get(current.kind)
             yield f"{current.kind} is no longer in the manifest but still applies" + (f"; {clear}" if clear else "")
 
 
 def _records(state: ChainState | None, manifest: Manifest, changes: Sequence[Change]) -> Iterator[Problem]:
-    """Yield problems of changes on which existing records depend."""
     if state is None:
         return
     for change in changes:
-        event, index = change.event, _index(manifest, change)
+        event = change.event
+        index = next((i for i, declared in enumerate(manifest.snapshot.metadata) if declared is event), 0)
         if isinstance(event, model.SetVocab) and state.schema is not None and ddl.vocabulary(event) != state.vocab:
             yield Problem(
                 manifest.place("metadata", index),
@@ -112,7 +109,6 @@ def _records(state: ChainState | None, manifest: Manifest, changes: Sequence[Cha
 
 
 def _removed_inputs(state: ChainState, event: model.SetTransform, manifest: Manifest, index: int) -> Iterator[Problem]:
-    """Yield the inputs from which the dataset was computed, and which a transform no longer has."""
     present = {item.dataset_ref for item in event.inputs}
     aliases = {i.dataset_ref: i.alias for i in (state.transform.inputs if state.transform else ())}
     removed = [f"{aliases.get(i) or 'input'} ({i})" for i in state.query_inputs if i not in present]
@@ -150,10 +146,6 @@ def _order(before: model.FetchStep | None, after: model.FetchStep, manifest: Man
         message = f"files were ingested in the order {old}; in the order {new} all of them would be ingested again"
         place = manifest.place("metadata", index, "fetch", "order")
         yield Problem(place, message, f"restore the order {old}, or start a new dataset with another name")
-
-
-def _index(manifest: Manifest, change: Change) -> int:
-    return next((i for i, event in enumerate(manifest.snapshot.metadata) if event is change.event), 0)
 
 
 def _declared_columns(
