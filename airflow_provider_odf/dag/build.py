@@ -80,6 +80,7 @@ def build(
     asset = names.hook.asset(name)
     contract = contract_location(manifest)
     info = manifest.snapshot.last(model.SetInfo)
+    text, keywords = (info.description or "", info.keywords or ()) if info else ("", ())
     where: dict[str, Any] = {
         "dataset": name,
         "manifest": str(manifest.file),
@@ -87,6 +88,7 @@ def build(
         "odf_conn_id": defaults.odf_conn_id,
         "spark_conn_id": settings.spark_conn_id or defaults.spark_conn_id,
     }
+    own_args = {"pool": settings.pool, "retries": settings.retries}
     declared = declared or Declared.of([manifest], is_whole=False)
     warnings = [*warnings, *inputs.unknown(manifest, declared, names)]
     pushed = [source.source_name for source in manifest.snapshot.events(model.AddPushSource)]
@@ -94,7 +96,7 @@ def build(
     schedule = inputs.schedule(manifest, declared, names) if is_derivative else _schedule(settings, defaults, where)
     with DAG(
         dag_id(name),
-        description=_description(info),
+        description="".join(filter(str.isprintable, text.strip().partition("\n")[0])) or None,
         doc_md=doc_md(
             manifest,
             str(asset.uri),
@@ -109,8 +111,8 @@ def build(
         catchup=False,
         max_active_runs=1,
         params=conf_params(pushed) if pushed else None,
-        default_args=_default_args(settings),
-        tags=_tags(info, settings, warnings),
+        default_args=DEFAULT_ARGS | {name: value for name, value in own_args.items() if value is not None},
+        tags={TAG, *settings.tags, *filter(None, map(tag, keywords)), *(["warning"] if warnings else [])},
         # A DAG that fails to build must not be registered: the factory returns only complete ones.
         auto_register=False,
     ) as dag:
@@ -156,17 +158,6 @@ class InvalidManifestOperator(BaseOperator):
         raise AirflowFailException(self.problems)
 
 
-def _description(info: model.SetInfo | None) -> str | None:
-    """Return the first line of the dataset's description."""
-    text = (info.description if info else None) or ""
-    return "".join(filter(str.isprintable, text.strip().partition("\n")[0])) or None
-
-
-def _tags(info: model.SetInfo | None, settings: FolderSettings, warnings: Sequence[Problem]) -> set[str]:
-    keywords = map(tag, (info.keywords if info else None) or ())
-    return {TAG, *settings.tags, *filter(None, keywords), *(["warning"] if warnings else [])}
-
-
 def _candidate(where: dict[str, Any], asset: Asset, *, is_derivative: bool, is_pushed: bool) -> BaseOperator:
     """Return the task that makes the candidate. The inlet of the first task is the dataset's asset, whose events record
     whether the dataset was published. It is a reference, because OpenLineage would report an asset as an input of the
@@ -191,8 +182,3 @@ def _schedule(settings: FolderSettings, defaults: Defaults, where: dict[str, Any
     trigger = PollingSourceTrigger(**arguments, poke_interval=settings.poke_interval or DEFAULT_POKE_INTERVAL)
     watcher = AssetWatcher(name=where["dataset"], trigger=trigger)
     return [Asset(f"{where['dataset']}/source", group="odf-source", watchers=[watcher])]
-
-
-def _default_args(settings: FolderSettings) -> dict[str, Any]:
-    args = {"pool": settings.pool, "retries": settings.retries}
-    return DEFAULT_ARGS | {name: value for name, value in args.items() if value is not None}

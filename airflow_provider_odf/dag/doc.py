@@ -42,6 +42,7 @@ def doc_md(
     snapshot = manifest.snapshot
     info, attached = snapshot.last(model.SetInfo), snapshot.last(model.SetAttachments)
     attachments = attached.attachments.items if attached else ()
+    readme = next((a for a in attachments if _README.fullmatch(a.path)), None)
     rows = [*_facts(manifest, uri, contract, evaluation), *_about(snapshot, info, attachments)]
     if pages:
         rows.append(("Pages", ", ".join(f"[{label}]({path})" for label, path in pages.items())))
@@ -53,7 +54,7 @@ def doc_md(
         _schema(snapshot),
         "\n\n".join(_queries(snapshot)),
         _contract(contract, str(snapshot.name)) if contract is not None and has_clauses else "",
-        _readme(attachments),
+        document(readme.content, under=2, limit=_MAX_README) if readme and readme.content.strip() else "",
     ]
     # A final newline, because Airflow reads a text that ends with `.md` as the name of a file.
     return readable("\n\n".join(section.strip("\n") for section in sections if section.strip()) + "\n")
@@ -62,7 +63,6 @@ def doc_md(
 def _facts(
     manifest: Manifest, uri: str, contract: Location | None, evaluation: Evaluation | None
 ) -> Iterator[tuple[str, str]]:
-    """Yield label and text of the rows for sources or inputs, contract and location."""
     snapshot = manifest.snapshot
     yield "Kind", f"{snapshot.kind} dataset"
     yield from _sources(snapshot)
@@ -98,7 +98,6 @@ def _transform(snapshot: model.DatasetSnapshot, evaluation: Evaluation | None) -
 
 
 def _queries(snapshot: model.DatasetSnapshot) -> Iterator[str]:
-    """Yield the queries of a derivative as code."""
     event = snapshot.last(model.SetTransform)
     for step in event.transform.steps if event is not None else ():
         query = step.query.strip()
@@ -167,8 +166,3 @@ def _contract(location: Location, dataset: str) -> str:
 
 def _clause(text: str) -> str:
     return cell(text if len(text) <= _MAX_CLAUSE else f"{text[:_MAX_CLAUSE]}…")
-
-
-def _readme(attachments: Sequence[model.AttachmentEmbedded]) -> str:
-    readme = next((a for a in attachments if _README.fullmatch(a.path)), None)
-    return document(readme.content, under=2, limit=_MAX_README) if readme and readme.content.strip() else ""

@@ -75,7 +75,9 @@ def build_dags(
     files = {Path(problem.place.file) for problem in loaded.problems}
     declared = Declared.of(loaded.manifests, files, is_whole=only is None)
     names = {dag_id(str(manifest.snapshot.name)): manifest for manifest in loaded.manifests}
-    asked = [manifest for name, manifest in names.items() if only in (None, name) and _has_data(manifest)]
+    origins = (SetPollingSource, AddPushSource, SetTransform)  # without one, a dataset gets no data
+    manifests = [manifest for name, manifest in names.items() if only in (None, name)]
+    asked = [m for m in manifests if any(isinstance(event, origins) for event in m.snapshot.metadata)]
     dags = [_dag(manifest, defaults, loaded.warnings, declared) for manifest in asked]
     problems = _problems_by_dag(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
     dags += [build_invalid(name, group) for name, group in problems.items()]
@@ -160,12 +162,6 @@ def _is_parsed(loader: Path) -> bool:
         '%s: Airflow skips this file, because it does not contain the word "dag": add a comment with this word', loader
     )
     return False
-
-
-def _has_data(manifest: Manifest) -> bool:
-    """Return whether the dataset has a source or is computed from others."""
-    origins = (SetPollingSource, AddPushSource, SetTransform)
-    return any(isinstance(event, origins) for event in manifest.snapshot.metadata)
 
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:

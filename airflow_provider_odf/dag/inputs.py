@@ -95,7 +95,7 @@ class Declared:
         names = (name for file in invalid_files for name in declared_names(file))
         return cls(Graph.of(manifests), frozenset(name.lower() for name in names), is_whole)
 
-    def find(self, ref: DatasetRef) -> str | None:
+    def name_of(self, ref: DatasetRef) -> str | None:
         """Return the alias of a dataset as its manifest spells it."""
         manifest = self.graph.manifests.get(ref) if isinstance(ref, DatasetAlias) else None
         return str(manifest.snapshot.name) if manifest is not None else None
@@ -126,7 +126,7 @@ def _uri(ref: DatasetRef, declared: Declared, store: StoreNames) -> str | None:
     """Return the URI of an input's asset, spelled as the task spells it that publishes the input: assets compare
     case. None for an id that no store has."""
     alias = store.alias_of(ref)
-    if alias is not None and (name := declared.find(alias)) is not None:
+    if alias is not None and (name := declared.name_of(alias)) is not None:
         return store.hook.dataset_uri(name)
     dataset = store.find(ref)
     if alias is not None:

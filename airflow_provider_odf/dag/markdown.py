@@ -67,25 +67,19 @@ def document(text: str, *, under: int, limit: int) -> str:
     lines, fence = [], ""
     for line in cut.split("\n"):
         if fence:
-            fence, shown = _after(line, fence), line
+            shown = line
+            if re.fullmatch(rf" {{0,3}}{re.escape(fence)}{re.escape(fence[0])}*[ \t]*", line):
+                fence = ""
         elif opened := _FENCE.fullmatch(line):
             # At the margin, where it is no part of a list or quotation that could end before it does.
             fence, shown = opened[1] or opened[2], line
         else:
-            shown = _inert(_HEADING.sub(lambda marks: _deeper(marks[0], under), line, count=1))
+            deeper = _HEADING.sub(lambda marks: "#" * min(len(marks[0]) + under, _MOST_HEADING), line, count=1)
+            shown = _inert(deeper)
         lines.append(shown)
     if cut != text:
         lines += [fence, "…"]
     return "\n".join(lines) + "\n"
-
-
-def _after(line: str, fence: str) -> str:
-    """Return the open fence after one more line of code."""
-    return "" if re.fullmatch(rf" {{0,3}}{re.escape(fence)}{re.escape(fence[0])}*[ \t]*", line) else fence
-
-
-def _deeper(marks: str, levels: int) -> str:
-    return "#" * min(len(marks) + levels, _MOST_HEADING)
 
 
 def _inert(line: str) -> str:

@@ -100,13 +100,16 @@ def _fill(aspect: dh.AssertionInfoClass, check: Check, contract: Contract, targe
     if check.kind in ("field_type", "additional_fields"):
         aspect.type, aspect.schemaAssertion = _Type.DATA_SCHEMA, _schema(check, contract, target)
     elif shape.is_row_count and shape.parameters is not None:
-        aspect.type, aspect.volumeAssertion = _Type.VOLUME, _volume(shape.operator, shape.parameters, target)
-    elif check.kind == "service_level_frequency" and (times := _schedule(check.arguments)) is not None:
-        kind = dh.FreshnessAssertionTypeClass.DATASET_CHANGE
-        aspect.type, aspect.freshnessAssertion = (
-            _Type.FRESHNESS,
-            dh.FreshnessAssertionInfoClass(type=kind, entity=target.urn, schedule=times),
+        kind, count = (
+            dh.VolumeAssertionTypeClass.ROW_COUNT_TOTAL,
+            dh.RowCountTotalClass(shape.operator, shape.parameters),
         )
+        aspect.type = _Type.VOLUME
+        aspect.volumeAssertion = dh.VolumeAssertionInfoClass(kind, target.urn, rowCountTotal=count)
+    elif check.kind == "service_level_frequency" and (times := _schedule(check.arguments)) is not None:
+        changes = dh.FreshnessAssertionTypeClass.DATASET_CHANGE
+        aspect.type = _Type.FRESHNESS
+        aspect.freshnessAssertion = dh.FreshnessAssertionInfoClass(changes, target.urn, schedule=times)
     elif check.kind in _CUSTOM or (check.kind.startswith("service_level_") and not check.field):
         aspect.type, aspect.customAssertion = _Type.CUSTOM, _custom(check, target)
     else:
@@ -141,11 +144,6 @@ def _schema(check: Check, contract: Contract, target: Target) -> dh.SchemaAssert
     )
 
 
-def _volume(operator: str, limits: dh.AssertionStdParametersClass, target: Target) -> dh.VolumeAssertionInfoClass:
-    count = dh.RowCountTotalClass(operator, limits)
-    return dh.VolumeAssertionInfoClass(dh.VolumeAssertionTypeClass.ROW_COUNT_TOTAL, target.urn, rowCountTotal=count)
-
-
 def _custom(check: Check, target: Target) -> dh.CustomAssertionInfoClass:
     return dh.CustomAssertionInfoClass(
         type=check.kind,
@@ -158,16 +156,15 @@ def _custom(check: Check, target: Target) -> dh.CustomAssertionInfoClass:
 
 
 def _logic(check: Check) -> str:
-    """Return the SQL of a clause, otherwise its description."""
     return query_of(check) or check.description
 
 
 def _parameters(check: Check) -> dict[str, str]:
-    return {name: _as_text(value) for name, value in check.arguments.items() if name != "java"}
-
-
-def _as_text(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        for name, value in check.arguments.items()
+        if name != "java"
+    }
 
 
 def _properties(check: Check, contract: Contract) -> dict[str, str]:
@@ -205,7 +202,6 @@ _COUNTS_ROWS = re.compile(
 
 
 def _form(check: Check) -> Form:
-    """Return the standard form of a check."""
     scope = "DATASET_COLUMN" if check.field else "DATASET_ROWS"
     kind = KINDS.get(check.kind)
     if kind is None or kind.measure == "metric":

@@ -89,7 +89,9 @@ def _result(check: Check, result: CheckResult, report: ContractReport, url: str 
         actualAggValue=_number(result.observed) if is_metric else None,
         nativeResults=_native_results(result),
         externalUrl=url,
-        error=_error(check, result) if result.outcome == "error" else None,
+        error=dh.AssertionResultErrorClass(type=_error_type(check, result), properties={"message": result.reason})
+        if result.outcome == "error"
+        else None,
     )
 
 
@@ -103,10 +105,6 @@ def _native_results(result: CheckResult) -> dict[str, str]:
         "failedRows": "" if result.failed_rows is None else str(result.failed_rows),
     }
     return {name: value for name, value in values.items() if value}
-
-
-def _error(check: Check, result: CheckResult) -> dh.AssertionResultErrorClass:
-    return dh.AssertionResultErrorClass(type=_error_type(check, result), properties={"message": result.reason})
 
 
 def _error_type(check: Check, result: CheckResult) -> str:

@@ -99,14 +99,10 @@ def schema_fields(
             fields = [*get_schema_fields_for_hive_column(column.name, _hive(column.type), default_nullable=True)]
         else:
             fields = [schema_field(column.name, column.type, is_nullable=column.is_nullable)]
-        names = (tags or {}).get(column.name, ())
+        own = [dh.TagAssociationClass(make_tag_urn(name)) for name in (tags or {}).get(column.name, ())]
         for field in fields:
-            field.globalTags = _global_tags(names) if names else None
+            field.globalTags = dh.GlobalTagsClass(own) if own else None
             yield field
-
-
-def _global_tags(names: Iterable[str]) -> dh.GlobalTagsClass:
-    return dh.GlobalTagsClass([dh.TagAssociationClass(make_tag_urn(name)) for name in names])
 
 
 def schema_field(path: str, native_type: str, *, is_nullable: bool = True) -> dh.SchemaFieldClass:

@@ -131,15 +131,11 @@ def send(assertions: Assertions, destination: Destination, dataset: Dataset | No
     """
     about = assertions.dataset_aspects()
     lacking = destination.missing(assertions.dataset, about)
-    key = _key(assertions, destination)
+    # One file for each destination and URN of the dataset.
+    key = hashlib.sha256(f"{destination.name} {assertions.dataset}".encode()).hexdigest()[:32]
     former = (info_files.get(dataset, _FOLDER, key) or {}).get("assertions", ()) if dataset is not None else ()
     proposals = [*(p for name, p in about.items() if name in lacking), *assertions.proposals(former)]
     destination.send(proposals)
     if dataset is not None and {*former} != {*assertions.urns}:
         info_files.put(dataset, _FOLDER, key, {"destination": destination.name, "assertions": sorted(assertions.urns)})
     return len(proposals)
-
-
-def _key(assertions: Assertions, destination: Destination) -> str:
-    """Return the name of the file with the URNs: one for each destination and URN of the dataset."""
-    return hashlib.sha256(f"{destination.name} {assertions.dataset}".encode()).hexdigest()[:32]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain.publications import PublishedHistory, published_history
@@ -72,21 +72,8 @@ class Facts:
     behind: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        chain: ChainFacts | None,
-        has_data: bool,
-        candidates: Candidates,
-        behind: tuple[str, ...],
-        missing: tuple[str, ...],
-    ) -> Facts:
-        waiting = len(candidates.undecided)
-        return cls(chain, has_data, waiting, candidates.is_discarded, candidates.unpublished, behind, missing)
 
-
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(NamedTuple):
     """The candidates on the head of a dataset."""
 
     undecided: Sequence[candidates.Rejection] = ()
@@ -108,7 +95,9 @@ def read_facts(store: Store, dataset: Dataset) -> Facts:
         _newest,
     )
     chain = read_chain(dataset, published_history(dataset, state.head))
-    return Facts.of(chain, state.last_offset is not None, read_candidates(dataset, state.head), behind, missing)
+    undecided, is_discarded, unpublished = read_candidates(dataset, state.head)
+    has_data = state.last_offset is not None
+    return Facts(chain, has_data, len(undecided), is_discarded, unpublished, behind, missing)
 
 
 def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:

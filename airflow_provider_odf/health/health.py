@@ -82,10 +82,6 @@ def _rejected(facts: Facts, runs: Runs, now: datetime) -> str | None:
     return f"New data was not published: {counted(facts.undecided, 'candidate')} waiting for a decision."
 
 
-def _failing(facts: Facts, runs: Runs, now: datetime) -> str | None:
-    return "The newest run of the DAG failed." if runs.state == "failed" else None
-
-
 def _unpublished(facts: Facts, runs: Runs, now: datetime) -> str | None:
     if runs.unpublished is not None:
         return f"Run {runs.unpublished} has the state success, but published nothing: its publication did not succeed."
@@ -190,20 +186,18 @@ def usual_age(chain: ChainFacts) -> timedelta | None:
     return max(_LEAST_AGE, max(way, timedelta(0)) + _PATIENCE * gap)
 
 
-def _discarded(facts: Facts, runs: Runs, now: datetime) -> str | None:
-    return "The newest input was discarded by a decision: the data is older." if facts.is_discarded else None
-
+_NEWEST_DISCARDED = "The newest input was discarded by a decision: the data is older."
 
 _RULES: tuple[tuple[str, Callable[[Facts, Runs, datetime], str | None]], ...] = (
     (REJECTED, _rejected),
-    (FAILING, _failing),
+    (FAILING, lambda facts, runs, now: "The newest run of the DAG failed." if runs.state == "failed" else None),
     (UNPUBLISHED, _unpublished),
     (LATE, _late),
     (EXCEPTION, _exception),
     (NO_DATA, _no_data),
     (WAITING, _waiting),
     (STALE, _stale),
-    (DISCARDED, _discarded),
+    (DISCARDED, lambda facts, runs, now: _NEWEST_DISCARDED if facts.is_discarded else None),
 )
 """Word -> its rule, worst first. A rule returns the reason where its word holds."""
 

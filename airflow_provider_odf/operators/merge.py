@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.cycle.messages import UpToDate
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.operators.base import OdfOperator
 from airflow_provider_odf.operators.lineage import alias_of, names_of, pushed_names, read_by, sources_of, written_by
 from airflow_provider_odf.operators.links import BlockLink, ReportLink
-from airflow_provider_odf.operators.push_source import PushMixin, push_id
-from airflow_provider_odf.settings.push_paths import author_prefixes
+from airflow_provider_odf.operators.push_source import DataOperator, push_id
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperatorLink, Context
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.lineage.events import TaskLineage
 
 
-class MergeOperator(PushMixin, OdfOperator):
+class MergeOperator(DataOperator):
     """Merges new data into a dataset, as blocks and Parquet slices that readers do not see until they are published.
 
     One Spark application reads, preprocesses, merges and, with a contract beside the manifest, tests it. A rerun
@@ -46,18 +44,10 @@ class MergeOperator(PushMixin, OdfOperator):
         ``[odf] push_paths``. Paths and URIs written in the DAG's own text are always allowed.
     """
 
-    template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
-    operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, BlockLink(), ReportLink())
+    operator_extra_links: Sequence[BaseOperatorLink] = (*DataOperator.operator_extra_links, BlockLink(), ReportLink())
 
-    def __init__(
-        self, *, data: Any, source_name: str | None = None, push_paths: Sequence[str] = (), **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.data = data
-        self.push_paths = push_paths
-        self.written = author_prefixes(data)
-        self.source_name = source_name
-        self._input: Input | None = None
+    def __init__(self, *, data: Any, **kwargs: Any) -> None:
+        super().__init__(data=data, **kwargs)
         self._read: Counts | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:

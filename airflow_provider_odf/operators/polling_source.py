@@ -35,7 +35,6 @@ class PollingSourceOperator(OdfOperator):
         This pays off where reading is slow or another task needs the typed data. By default the merge reads.
     """
 
-    template_fields: Sequence[str] = OdfOperator.template_fields
     operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, ReportLink())
 
     def __init__(self, *, manifest: str, read_on_spark: bool = False, **kwargs: Any) -> None:

@@ -30,13 +30,21 @@ CONF = {"file": "a path that workers can read", "uri": "a URI", "records": "a li
 ``media_type`` and ``event_time``."""
 
 
-class PushMixin:
-    """Checks where the ``data`` of a task may point to."""
+class DataOperator(OdfOperator):
+    """Base of the operators with ``data``. Checks where it may point to: ``written`` are its paths and URIs as the
+    author wrote them, before templates, see `push_paths.author_prefixes`."""
 
-    data: Any
-    push_paths: Sequence[str]
-    written: tuple[str, ...] | None
-    """Paths and URIs in ``data`` as the author wrote them, before templates: see `push_paths.author_prefixes`."""
+    template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
+
+    def __init__(
+        self, *, data: Any = None, source_name: str | None = None, push_paths: Sequence[str] = (), **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.data = data
+        self.source_name = source_name
+        self.push_paths = push_paths
+        self.written = author_prefixes(data)
+        self._input: Input | None = None
 
     def allowed(self, data: Push, context: Context) -> Push:
         """Return a push that may redirect to allowed URLs only, after a check of its paths and URIs: those of the DAG's
@@ -62,7 +70,7 @@ def push_id(context: Context) -> str | None:
     return f"{task.dag_id}/{task.run_id}/{task.task_id}{index}"
 
 
-class PushSourceOperator(PushMixin, OdfOperator):
+class PushSourceOperator(DataOperator):
     """Copies a file, the content of a URI, or records to the work area, for a push source of a dataset to read.
 
     A run merges its input once: a task that runs again after its data was published is skipped. A conf that does not
@@ -83,18 +91,6 @@ class PushSourceOperator(PushMixin, OdfOperator):
     :param push_paths: folders and URIs that a conf, an XCom or a template in ``data`` may name, in addition to
         ``[odf] push_paths``. Paths and URIs written in the DAG's own text are always allowed.
     """
-
-    template_fields: Sequence[str] = (*OdfOperator.template_fields, "data", "source_name")
-
-    def __init__(
-        self, *, data: Any = None, source_name: str | None = None, push_paths: Sequence[str] = (), **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.data = data
-        self.push_paths = push_paths
-        self.written = author_prefixes(data)
-        self.source_name = source_name
-        self._input: Input | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.cycle.push import push
@@ -124,7 +120,6 @@ class PushSourceOperator(PushMixin, OdfOperator):
         return events.poll(pushed_names(self.data))
 
     def _conf(self, context: Context) -> Mapping[str, Any]:
-        """Return the data to push in the form of a run's conf."""
         match self.data:
             case None:
                 return context["dag_run"].conf or {}
@@ -145,40 +140,29 @@ def conf_params(source_names: Sequence[str]) -> dict[str, Param]:
 
     preselected = source_names[0] if len(source_names) == 1 else DEFAULT_SOURCE
     default: dict[str, Any] = {"default": preselected} if preselected in source_names else {}
-    text = ["null", "string"]
-    return {
-        "source": Param(
-            **default,
-            type="string",
-            enum=list(source_names),
-            title="Push source",
-            description="Name of the push source. Its read and merge steps process the data.",
-        ),
-        "file": Param(None, type=text, title="File", description="Path of a file or folder that workers can read."),
-        "uri": Param(
-            None, type=text, title="URI", description="URI to fetch instead of a file (http, https, ftp, ftps or file)."
-        ),
-        "records": Param(
-            None,
-            type=["null", "array"],
-            items={"type": "object"},
-            title="Records",
-            description="List of JSON objects to push instead of a file.",
-        ),
-        "media_type": Param(
-            None,
-            type=text,
-            title="Media type",
-            description="Media type of the files, such as text/csv. Default: by suffix, else the source's format.",
-        ),
-        "event_time": Param(
-            None,
-            type=text,
-            format="date-time",
-            title="Event time",
-            description="Event time of records that have none. Default: now.",
-        ),
-    }
+    about = "Name of the push source. Its read and merge steps process the data."
+    source = Param(**default, type="string", enum=list(source_names), title="Push source", description=about)
+    return {"source": source, **{name: Param(None, **schema) for name, schema in _PARAMS.items()}}
+
+
+def _schema(kind: str, title: str, description: str, **more: Any) -> dict[str, Any]:
+    return {"type": ["null", kind], "title": title, "description": description, **more}
+
+
+_PARAMS: Mapping[str, dict[str, Any]] = {
+    "file": _schema("string", "File", "Path of a file or folder that workers can read."),
+    "uri": _schema("string", "URI", "URI to fetch instead of a file (http, https, ftp, ftps or file)."),
+    "records": _schema("array", "Records", "List of JSON objects to push instead of a file.", items={"type": "object"}),
+    "media_type": _schema(
+        "string",
+        "Media type",
+        "Media type of the files, such as text/csv. Default: by suffix, else the source's format.",
+    ),
+    "event_time": _schema(
+        "string", "Event time", "Event time of records that have none. Default: now.", format="date-time"
+    ),
+}
+"""Keys of a run's conf beside ``source``, as JSON Schemas."""
 
 
 def push_of(conf: Mapping[str, Any], source_name: str | None = None, push_id: str | None = None) -> Push:

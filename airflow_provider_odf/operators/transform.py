@@ -36,7 +36,6 @@ class TransformOperator(OdfOperator):
     :param dataset: alias of the dataset; with a manifest only needed if the file has several. (templated)
     """
 
-    template_fields: Sequence[str] = OdfOperator.template_fields
     operator_extra_links: Sequence[BaseOperatorLink] = (*OdfOperator.operator_extra_links, BlockLink(), ReportLink())
 
     def run_step(self, context: Context) -> dict[str, Any]:
@@ -68,7 +67,6 @@ class TransformOperator(OdfOperator):
         return events.transform(inputs, datasets.query(transform), subject, head)
 
     def _declared(self) -> SetTransform | None:
-        """Return the transform in the manifest, else in the chain."""
         from airflow_provider_odf.manifest.model import SetTransform
 
         if self.dataset_manifest is not None:

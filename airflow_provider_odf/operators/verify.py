@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,6 @@ class VerifyOperator(OdfOperator):
     :param dataset: alias of the dataset. (templated)
     :param replay: compute the records of a derivative again, on Spark. For a root no JVM is started.
     """
-
-    template_fields: Sequence[str] = OdfOperator.template_fields
 
     def __init__(self, *, replay: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -41,10 +41,6 @@ class PublishTask:
     state: str | None
     run_after: str
 
-    @property
-    def is_finished(self) -> bool:
-        return self.state in ("success", "failed", "upstream_failed", "skipped", "removed")
-
 
 @dataclass(frozen=True)
 class Publication:
@@ -214,7 +210,11 @@ def _publications(
             dag["next_dagrun_run_after"],
             run.get("state"),
             run.get("end_date"),
-            tuple(_neighbor(asset) for asset in own if dag_id in _dags(asset, "scheduled_dags")),
+            tuple(
+                Neighbor(asset["uri"].rpartition("/")[2], min(_dags(asset, "producing_tasks"), default=None))
+                for asset in own
+                if dag_id in _dags(asset, "scheduled_dags")
+            ),
             tuple(sorted(reader for a in own if a["uri"] == uri for reader in _dags(a, "scheduled_dags"))),
             tasks.get(dag_id),
         )
@@ -222,10 +222,6 @@ def _publications(
 
 def _dags(asset: Mapping[str, Any], references: str) -> list[str]:
     return [reference["dag_id"] for reference in asset[references]]
-
-
-def _neighbor(asset: Mapping[str, Any]) -> Neighbor:
-    return Neighbor(asset["uri"].rpartition("/")[2], min(_dags(asset, "producing_tasks"), default=None))
 
 
 def _runs_path(dag_id: str) -> str:

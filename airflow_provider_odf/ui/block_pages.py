@@ -102,7 +102,6 @@ def _check_known(subject: Subject, block_hash: str) -> None:
 
 
 def _text(block: MetadataBlock) -> str:
-    """Return a block in the manifest's spelling, with its literal secrets masked."""
     return dump_yaml(public_source.dump(block))
 
 

@@ -46,6 +46,12 @@ class CatalogQuery(BaseModel):
         """Whether only the datasets know the answer."""
         return bool(self.column or self.license or self.kind or self.health)
 
+    async def publications(self, request: Request, size: int | None) -> tuple[list[Publication], int]:
+        """Return the DAGs of a page of so many, or of all, and the number of all; see `airflow_api.publications`."""
+        offset = (max(1, self.page) - 1) * (size or 0)
+        words = {"name": self.name, "tag": self.keyword, "owner": self.owner}
+        return await publications(request, limit=size, offset=offset, **words)
+
     def link(self, page: int, path: str = "/datasets") -> str:
         """Return the address of another page of the catalog."""
         parameters = {**self.model_dump(), "page": page}
@@ -79,11 +85,7 @@ class Row:
 
 
 async def _publications(request: Request, query: Annotated[CatalogQuery, Query()]) -> tuple[list[Publication], int]:
-    limit = None if query.needs_index else SIZE
-    offset = (max(1, query.page) - 1) * SIZE
-    return await publications(
-        request, limit=limit, offset=offset, name=query.name, tag=query.keyword, owner=query.owner
-    )
+    return await query.publications(request, None if query.needs_index else SIZE)
 
 
 def catalog(

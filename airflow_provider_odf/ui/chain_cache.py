@@ -74,21 +74,11 @@ class SchemaBlock:
 
 
 @dataclass(frozen=True)
-class DataBlock:
-    """A block that added data, or that says that there was nothing to add."""
-
-    block_hash: str
-    system_time: Instant
-    records: int
-
-
-@dataclass(frozen=True)
 class History:
-    """State of a chain at its head, the blocks that set its schema, and the newest block of data."""
+    """State of a chain at its head, and the blocks that set its schema."""
 
     state: ChainState
     schemas: tuple[SchemaBlock, ...] = ()
-    newest_data: DataBlock | None = None
     headers: tuple[str, ...] = ()
     """Hashes of the blocks with a file about headers by position, oldest first."""
 
@@ -116,17 +106,14 @@ def read_history(dataset: Dataset, work_area: Path) -> History:
 def _extended_history(dataset: Dataset, base: History | None, blocks: Sequence[tuple[str, MetadataBlock]]) -> History:
     state = extend(dataset, base.state if base is not None else None, blocks)
     history = replace(base, state=state) if base is not None else History(state)
-    schemas, newest = list(history.schemas), history.newest_data
+    schemas = [
+        SchemaBlock(block_hash, block.system_time, block.event)
+        for block_hash, block in blocks
+        if isinstance(block.event, model.SetDataSchema)
+    ]
     positional = {name.removesuffix(".json") for name in dataset.storage.names(f"info/{HEADERS}")}
     headers = [block_hash for block_hash, _ in blocks if block_hash in positional]
-    for block_hash, block in blocks:
-        event = block.event
-        if isinstance(event, model.SetDataSchema):
-            schemas.append(SchemaBlock(block_hash, block.system_time, event))
-        elif isinstance(event, model.AddData | model.ExecuteTransform):
-            new = event.new_data.offset_interval if event.new_data is not None else None
-            newest = DataBlock(block_hash, block.system_time, new.end - new.start + 1 if new is not None else 0)
-    return replace(history, schemas=tuple(schemas), newest_data=newest, headers=(*history.headers, *headers))
+    return replace(history, schemas=(*history.schemas, *schemas), headers=(*history.headers, *headers))
 
 
 @dataclass(frozen=True)
@@ -149,7 +136,7 @@ class Positions:
         :raises InvalidInput: the text is no time, date or block.
         :raises DatasetNotFound: there is no such block.
         """
-        at = self._before(_moment(text, argument)) if _is_time(text) else self._block(text, argument)
+        at = self._before(_moment(text, argument)) if text[:1].isdigit() else self._block(text, argument)
         return self.offsets[at] if at >= 0 else -1
 
     def until(self, text: str, argument: str) -> int:
@@ -176,16 +163,8 @@ class Positions:
         return matches[0]
 
 
-@dataclass(frozen=True)
-class _Blocks:
-    """What the file has of `Positions`."""
-
-    hashes: list[str]
-    times: list[str]
-    offsets: list[int]
-
-
-_POSITIONS = PageCache[_Blocks]("positions", 1, _Blocks)
+_POSITIONS = PageCache[list[tuple[str, str, int]]]("positions", 2, list[tuple[str, str, int]])
+"""Hash, system time and last offset of each block."""
 
 
 def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
@@ -194,16 +173,17 @@ def read_positions(dataset: Dataset, head: str, work_area: Path) -> Positions:
     :raises ChainCorrupted: a block is missing or damaged.
     """
     folder = pages_folder(dataset, work_area)
-    blocks = _POSITIONS.read(folder) or _Blocks([], [], [])
-    if not blocks.hashes or blocks.hashes[-1] != head:
+    blocks = _POSITIONS.read(folder) or []
+    if not blocks or blocks[-1][0] != head:
         blocks = _read_on(dataset, head, blocks)
         if cache_file.make_folder(work_area, folder):
             _POSITIONS.write(folder, blocks)
-    return Positions(**vars(blocks), published=of_blocks(dataset, blocks.hashes))
+    hashes = [block_hash for block_hash, _, _ in blocks]
+    return Positions(hashes, [time for _, time, _ in blocks], [last for *_, last in blocks], of_blocks(dataset, hashes))
 
 
-def _read_on(dataset: Dataset, head: str, cached: _Blocks) -> _Blocks:
-    known = {block_hash: n for n, block_hash in enumerate(cached.hashes)}
+def _read_on(dataset: Dataset, head: str, cached: Sequence[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
+    known = {block_hash: n for n, (block_hash, *_) in enumerate(cached)}
     new: list[tuple[str, MetadataBlock]] = []
     end = 0
     for block_hash, block in dataset.walk(head):
@@ -211,21 +191,12 @@ def _read_on(dataset: Dataset, head: str, cached: _Blocks) -> _Blocks:
             end = known[block_hash] + 1
             break
         new.append((block_hash, block))
-    return _extended_positions(cached, end, new[::-1])
-
-
-def _extended_positions(cached: _Blocks, end: int, blocks: Sequence[tuple[str, MetadataBlock]]) -> _Blocks:
-    hashes, times, offsets = list(cached.hashes[:end]), list(cached.times[:end]), list(cached.offsets[:end])
-    for block_hash, block in blocks:
-        new = block.event.new_data if isinstance(block.event, model.AddData | model.ExecuteTransform) else None
-        hashes.append(block_hash)
-        times.append(str(block.system_time))
-        offsets.append(new.offset_interval.end if new is not None else offsets[-1] if offsets else -1)
-    return _Blocks(hashes, times, offsets)
-
-
-def _is_time(text: str) -> bool:
-    return text[:1].isdigit()
+    blocks = list(cached[:end])
+    for block_hash, block in reversed(new):
+        data = block.event.new_data if isinstance(block.event, model.AddData | model.ExecuteTransform) else None
+        last = data.offset_interval.end if data is not None else blocks[-1][2] if blocks else -1
+        blocks.append((block_hash, str(block.system_time), last))
+    return blocks
 
 
 def _moment(text: str, argument: str) -> Instant:

@@ -90,7 +90,7 @@ class Chart:
     @cached_property
     def ticks(self) -> tuple[Tick, ...]:
         """Lines of the axis at round numbers, the lowest first."""
-        places = _places(self._axis[1] - self._axis[0])
+        places = max(0, -math.floor(math.log10(self._axis[1] - self._axis[0])))
         return tuple(Tick(self._y(number * self.unit.size), f"{number:,.{places}f}") for number in self._axis)
 
     @cached_property
@@ -182,7 +182,3 @@ def round_step(span: float, *, is_whole: bool = False) -> float:
     power = 10.0 ** math.floor(math.log10(least))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
     return max(1.0, step) if is_whole else step
-
-
-def _places(step: float) -> int:
-    return max(0, -math.floor(math.log10(step)))

@@ -3,7 +3,6 @@ of one publication."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import HTTPException, Query
@@ -13,7 +12,7 @@ from airflow_provider_odf.chain.publications import newest
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.ui.block_pages import LinkedOf, PublishedOf
-from airflow_provider_odf.ui.subject import HashOf, Subject, SubjectOf
+from airflow_provider_odf.ui.subject import HashOf, SubjectOf
 
 if TYPE_CHECKING:
     from airflow_provider_odf.cycle.tested import Tested
@@ -51,6 +50,11 @@ def publications(subject: SubjectOf, before: Annotated[int | None, Query()] = No
 
 def contract(subject: SubjectOf) -> HTMLResponse:
     """Return the clauses of the contract by publication, newest first."""
+
+    def path_of(test: Tested) -> str:
+        page = "contract" if test.status == tested.PUBLISHED else "rejected"
+        return subject.path(f"/{page}/{test.block_hash}")
+
     tests = [test for test in subject.tests if test.record.report is not None]
     return subject.render(
         "contract.html",
@@ -59,7 +63,7 @@ def contract(subject: SubjectOf) -> HTMLResponse:
         clauses=tested.clauses(tests),
         cells=_CELLS,
         terms=next((test.record.terms for test in tests if test.record.terms), {}),
-        path_of=partial(_path, subject),
+        path_of=path_of,
     )
 
 
@@ -90,9 +94,3 @@ def linked_report(linked: LinkedOf, subject: PublishedOf) -> Response:
     if subject is not None:
         return subject.redirect(f"/contract/{linked.block_hash}")
     return linked.render("report.html", record=record)
-
-
-def _path(subject: Subject, test: Tested) -> str:
-    """Return the path of the page about a test."""
-    page = "contract" if test.status == tested.PUBLISHED else "rejected"
-    return subject.path(f"/{page}/{test.block_hash}")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from functools import partial
 from itertools import chain
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query
@@ -94,7 +93,9 @@ def _rows(subject: SubjectOf, query: QueryOf) -> tuple[ChainState, OffsetRange |
     if query.has_range:
         return subject.history.state, _offsets(subject, query)
     if query.as_of and query.view != _DIFFERENCE:
-        return replay(subject.dataset, data_as_of(subject.dataset, _end_of(query.as_of))), None
+        text = query.as_of.strip()
+        as_of = _point(f"{text} 23:59:59" if _DATE.fullmatch(text) else query.as_of)  # of a date, its end in UTC
+        return replay(subject.dataset, data_as_of(subject.dataset, as_of)), None
     return subject.history.state, None
 
 
@@ -116,23 +117,15 @@ def data(subject: SubjectOf, query: QueryOf, question: QuestionOf, rows: RowsOf)
         state=state,
         link=partial(query.link, subject.path("/data")),
         ranges=_ranges(datetime.now(UTC)),
-        forms=[(form.value, label) for form, (label, _) in _FORMS.items()],
+        forms=[(form, label) for form, (label, _) in _FORMS.items()],
         download=partial(query.link, subject.path("/data/download")),
     )
 
 
-class Form(StrEnum):
-    """Form of a file."""
-
-    CSV = "csv"
-    PARQUET = "parquet"
-    NDJSON = "ndjson"
-
-
 _FORMS = {
-    Form.CSV: ("CSV", f"{READ_STEPS['Csv'].media_type}; charset=utf-8"),
-    Form.PARQUET: ("Parquet", READ_STEPS["Parquet"].media_type),
-    Form.NDJSON: ("NdJson", READ_STEPS["NdJson"].media_type),
+    "csv": ("CSV", f"{READ_STEPS['Csv'].media_type}; charset=utf-8"),
+    "parquet": ("Parquet", READ_STEPS["Parquet"].media_type),
+    "ndjson": ("NdJson", READ_STEPS["NdJson"].media_type),
 }
 """Form of a file -> its name for readers and its content type."""
 
@@ -140,7 +133,7 @@ _FORMS = {
 class DownloadQuery(DataQuery):
     """Parameters of a file with all rows of the page."""
 
-    form: Form = Form.CSV
+    form: Literal["csv", "parquet", "ndjson"] = "csv"
 
 
 def download(
@@ -151,9 +144,9 @@ def download(
     Slices are checked before the answer begins, so that damage is a page that explains it."""
     state, offsets = rows
     scan = scan_of(subject.cached, state, question, offsets)
-    parts = stream(Answer(scan, question, subject.sensitive, MASKED), query.form.value)
+    parts = stream(Answer(scan, question, subject.sensitive, MASKED), query.form)
     first = next(parts)
-    name = file_name(subject.publication.alias, query.kind, state.head, query.form.value)
+    name = file_name(subject.publication.alias, query.kind, state.head, query.form)
     headers = {**HEADERS, "Content-Disposition": f'attachment; filename="{name}"'}
     return StreamingResponse(chain([first], parts), headers=headers, media_type=_FORMS[query.form][1])
 
@@ -181,11 +174,6 @@ def _point(text: str) -> str:
     """Return a time as pages show it in RFC 3339, as the end of its second. Other texts stay as they are."""
     shown = _SHOWN.fullmatch(text.strip())
     return f"{shown[1]}T{shown[2]}.999999999Z" if shown else text
-
-
-def _end_of(text: str) -> str:
-    """Return a date as the end of its day in UTC, and other texts as `_point` does."""
-    return _point(f"{text.strip()} 23:59:59" if _DATE.fullmatch(text.strip()) else text)
 
 
 def _ranges(now: datetime) -> list[tuple[str, str, str]]:

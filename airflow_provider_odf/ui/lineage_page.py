@@ -23,7 +23,7 @@ from airflow_provider_odf.lineage.column_graph import (
     upstream,
     uses_of_columns,
 )
-from airflow_provider_odf.ui.airflow_api import Publication, connected, publications
+from airflow_provider_odf.ui.airflow_api import Publication, connected
 from airflow_provider_odf.ui.catalog_page import CatalogQuery
 from airflow_provider_odf.ui.pages import render
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
@@ -63,9 +63,7 @@ async def _connected(request: Request, dag_id: str) -> list[Publication]:
 
 
 async def _listed(request: Request, query: Annotated[CatalogQuery, Query()]) -> tuple[list[Publication], int]:
-    offset = (max(1, query.page) - 1) * _DATASETS
-    words = {"name": query.name, "tag": query.keyword, "owner": query.owner}
-    return await publications(request, limit=_DATASETS, offset=offset, **words)
+    return await query.publications(request, _DATASETS)
 
 
 def lineage(
@@ -140,7 +138,6 @@ def _places_of(
 
 
 def _places(graph: Graph, links: Mapping[str, str], origins: Iterable[ColumnOrigin]) -> list[Place]:
-    """Return each column of origins once, with all its uses in words."""
     ways: dict[Column, list[str]] = {}
     for origin in origins:
         word = f"{_WAYS[origin.way]}, masked" if origin.is_masking else _WAYS[origin.way]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 from fastapi.responses import HTMLResponse
 
@@ -68,11 +67,10 @@ def _schema_changes(schemas: Sequence[SchemaBlock]) -> Iterator[tuple[SchemaBloc
 
 
 def _column_changes(before: SchemaBlock, after: SchemaBlock) -> Iterator[str]:
-    old, new = ({c["name"]: _type(c) for c in dataset_facts.columns(s.event)} for s in (before, after))
+    old, new = (
+        {c["name"]: c["type"] + ("" if c["nullable"] else " NOT NULL") for c in dataset_facts.columns(s.event)}
+        for s in (before, after)
+    )
     yield from (f"added {name} {new[name]}" for name in new if name not in old)
     yield from (f"removed {name} {old[name]}" for name in old if name not in new)
     yield from (f"{name}: {old[name]} became {new[name]}" for name in new if name in old and new[name] != old[name])
-
-
-def _type(column: dict[str, Any]) -> str:
-    return f"{column['type']}{'' if column['nullable'] else ' NOT NULL'}"

@@ -28,32 +28,20 @@ class LazyApp:
         await self.app({**scope, MAIN_APP: scope.get("app")}, receive, send)
 
 
+def _view(name: str, page: str, destination: str, route: str, **more: str) -> dict[str, str]:
+    return {"name": name, "href": site_path(page), "destination": destination, "url_route": route, **more}
+
+
 class OdfPlugin(AirflowPlugin):
     """Open Data Fabric in Airflow's UI."""
 
     name = "odf"
     fastapi_apps = [{"app": LazyApp(), "url_prefix": URL_PREFIX, "name": "Open Data Fabric"}]  # noqa: RUF012 - as Airflow declares it
     external_views = [  # noqa: RUF012
-        {
-            "name": "Datasets",
-            "href": site_path("/datasets"),
-            "destination": "nav",
-            "category": "browse",
-            "url_route": "odf-datasets",
-        },
-        {
-            "name": "Dataset",
-            "href": site_path("/datasets/{DAG_ID}"),
-            "destination": "dag",
-            "url_route": "odf-dataset",
-        },
+        _view("Datasets", "/datasets", "nav", "odf-datasets", category="browse"),
+        _view("Dataset", "/datasets/{DAG_ID}", "dag", "odf-dataset"),
         *(
-            {
-                "name": "Dataset",
-                "href": site_path("/datasets/{DAG_ID}/runs/{RUN_ID}"),
-                "destination": destination,
-                "url_route": f"odf-dataset-of-{destination}",
-            }
+            _view("Dataset", "/datasets/{DAG_ID}/runs/{RUN_ID}", destination, f"odf-dataset-of-{destination}")
             for destination in ("dag_run", "task_instance")
         ),
     ]

@@ -130,7 +130,9 @@ class Subject:
         """
         entry = self.entry
         behind, missing = read_inputs(self.store, entry.inputs, entry.positions.get, self._newest)
-        facts = Facts.of(entry.facts, entry.last_offset is not None, self.candidates, behind, missing)
+        undecided, is_discarded, unpublished = self.candidates
+        has_data = entry.last_offset is not None
+        facts = Facts(entry.facts, has_data, len(undecided), is_discarded, unpublished, behind, missing)
         return health(facts, self._runs, datetime.now(UTC))
 
     @property
@@ -139,7 +141,8 @@ class Subject:
         next_run = datetime.fromisoformat(dag.next_run) if dag.next_run is not None else None
         if task is None or dag.run_state == "failed":
             return Runs(dag.run_state, dag.is_paused, next_run)
-        state = dag.run_state if task.is_finished else "running"
+        is_finished = task.state in ("success", "failed", "upstream_failed", "skipped", "removed")
+        state = dag.run_state if is_finished else "running"
         return Runs(state, dag.is_paused, next_run, task.run_id if self._has_not_published(task) else None)
 
     def _has_not_published(self, task: PublishTask) -> bool:

@@ -77,21 +77,14 @@ async def _runs(request: Request, dag_id: str, last: SizeOf) -> list[Run]:
 
 
 def trends(subject: SubjectOf, runs: Annotated[list[Run], Depends(_runs)], last: SizeOf) -> HTMLResponse:
-    """Return charts of the newest blocks of data and runs."""
-    points = _newest_points(subject.positions.published, last, subject.history.state.vocab.operation_type_column)
+    """Return charts of the newest blocks of data and runs; of fewer blocks if many others are between them."""
+    history, operation_column = subject.positions.published, subject.history.state.vocab.operation_type_column
+    blocks = islice(subject.dataset.walk(history.hashes[-1]), last * _BLOCKS_PER_POINT)
+    points = list(islice(_points(history, blocks, operation_column), last))[::-1]
     clauses = [_clauses(candidates.load_report(subject.dataset, point.block_hash)) for point in points]
     charts = [*_block_charts(points, clauses), _run_chart(runs)]
     rows = list(zip(points, clauses, strict=True))
     return subject.render("trends.html", "/trends", charts=charts, rows=rows, runs=runs, last=last, sizes=_SIZES)
-
-
-def _newest_points(history: PublishedHistory, n: int, operation_column: str) -> list[Point]:
-    """Return the newest ``n`` blocks of data of a history, oldest first; fewer if many other blocks are between them.
-
-    :raises ChainCorrupted: a block is missing or damaged.
-    """
-    blocks = islice(history.dataset.walk(history.hashes[-1]), n * _BLOCKS_PER_POINT)
-    return list(islice(_points(history, blocks, operation_column), n))[::-1]
 
 
 def _points(
@@ -120,7 +113,6 @@ def _clauses(report: ContractReport | None) -> Clauses | None:
 
 
 def _block_charts(points: Sequence[Point], clauses: Sequence[Clauses | None]) -> Iterator[Chart]:
-    """Yield the charts of blocks of data, oldest first."""
     labels = tuple(f"{point.published.to_datetime():%Y-%m-%d %H:%M}" for point in points)
     yield records_chart(labels, [point.counts for point in points])
     size = Series("size", "calm", tuple(point.size for point in points))
@@ -146,7 +138,6 @@ def records_chart(labels: tuple[str, ...], counts: Sequence[Mapping[str, int] | 
 
 
 def _run_chart(runs: Sequence[Run]) -> Chart:
-    """Return the chart of the times that runs of the DAG took, oldest first."""
     labels = tuple(f"{run.start[:16].replace('T', ' ')}" if run.start else run.run_id for run in runs)
     states = [run.state if run.state in _RUN_STYLES else "other" for run in runs]
     series = (

@@ -115,7 +115,6 @@ def _take(folder: Path) -> IO[bytes] | None:
 
 
 def _is_free(folder: Path) -> bool:
-    """Return whether no verification runs."""
     try:
         _locked(folder, fcntl.LOCK_SH, os.O_RDONLY).close()
     except BlockingIOError:
