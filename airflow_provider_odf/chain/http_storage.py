@@ -121,6 +121,9 @@ class HttpStorage:
     def remove(self, name: str, modified: float) -> NoReturn:
         self._refuse(name)
 
+    def remove_folder(self, name: str) -> NoReturn:
+        self._refuse(name)
+
     def get_ref(self, name: str) -> str | None:
         data = self.get(ref_file(name))
         return data.decode("ascii", "replace").strip() or None if data is not None else None
