@@ -212,8 +212,8 @@ def test_a_damaged_slice_is_an_error_before_the_first_row(grow, store):
 def test_a_store_that_is_not_there(tmp_path, dataset, store):
     with pytest.raises(InvalidInput, match=r"no such folder: .*/away \(check the path of the store, and that it is mo"):
         open_store(tmp_path / "away")
-    with pytest.raises(InvalidInput, match="store s3://bucket: unsupported location"):
-        open_store("s3://bucket")
+    with pytest.raises(InvalidInput, match="store ftp://bucket: unsupported location"):
+        open_store("ftp://bucket")
     with pytest.raises(DatasetNotFound, match=r"no dataset number in .* \(did you mean `numbers`\?\)"):
         open_store(store.location)["number"]
     with pytest.raises(InvalidInput):
