@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from airflow_provider_odf.errors import InvalidInput, StorageError
 
@@ -23,6 +22,10 @@ if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
 SCHEMES = ("s3", "gs", "az", "abfss")
+
+_PARAMETER = re.compile(r"\?[\w.-]+=")
+_ROLES = re.compile(r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal")
+"""Servers of clouds that know the role of a machine."""
 
 BLOCK = 8 * 1024 * 1024
 """Bytes that a sequential read asks for at once."""
@@ -36,16 +39,29 @@ _RETRY: RetryConfig = {
 _CLIENT: ClientConfig = {"timeout": timedelta(minutes=30), "read_timeout": timedelta(seconds=30), "allow_http": True}
 
 
-def split(uri: str) -> tuple[str, str]:
-    """Return the URI of the bucket or container, and the key in it: ``s3://bucket``, ``a/b``.
+def is_object(uri: str) -> bool:
+    """Return whether a URI names an object store."""
+    scheme, separator, _ = uri.partition("://")
+    return bool(separator) and scheme.lower() in SCHEMES
 
-    :raises InvalidInput: the URI has no bucket.
+
+def split(uri: str) -> tuple[str, str]:
+    """Return the URI of the bucket or container, and the key in it: ``s3://bucket``, ``a/b``. A key is taken as it is,
+    without percent-decoding.
+
+    :raises InvalidInput: the URI has no bucket, or has credentials; the message does not quote these.
     """
-    parts = urlsplit(uri)
-    if not parts.netloc:
-        raise InvalidInput(f"{uri}: the bucket is missing: use {parts.scheme}://BUCKET/PREFIX")
-    bucket = f"{parts.scheme}://{parts.netloc}"
-    return bucket, uri[len(bucket) :].strip("/")
+    scheme, _, rest = uri.partition("://")
+    scheme, name = scheme.lower(), re.split(r"[/?#]", rest, maxsplit=1)[0]
+    container, at, account = name.partition("@")
+    if _PARAMETER.search(rest) or (at and scheme != "abfss") or ":" in container or "@" in account:
+        raise InvalidInput(
+            f"{scheme}://: the URI has a user, a password or parameters: leave them out; credentials come from the "
+            "environment of the process or the role of the machine"
+        )
+    if not name:
+        raise InvalidInput(f"{uri}: the bucket is missing: use {scheme}://BUCKET/PREFIX")
+    return f"{scheme}://{name}", rest[len(name) :].strip("/")
 
 
 @cache
@@ -100,7 +116,10 @@ def errors(uri: str) -> Iterator[None]:
 
 
 def reason(error: Exception) -> str:
-    """Return the words of the server if it said some, else those of the client."""
-    text = str(error).partition("\n\nDebug source")[0]
+    """Return the words of the server if it said some, else those of the client, without parameters of URLs, which may
+    be signatures."""
+    text = re.sub(r"(https?://[^\s?]*)\?\S*", r"\1", str(error).partition("\n\nDebug source")[0])
+    if _ROLES.search(text):
+        return "no credentials: set them in the environment of this process, or give the machine a role"
     said = re.search(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?", text)
     return f"{said[1]}: {said[2]}" if said and said[2] else said[1] if said else " ".join(text.split())

@@ -12,7 +12,7 @@ import hypothesis
 import pytest
 
 from .http_server import Server, serving
-from .s3 import serving_s3
+from .s3 import Bucket, serving_s3, use
 
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
 os.environ["AIRFLOW__CORE__LOAD_EXAMPLES"] = "False"
@@ -61,3 +61,10 @@ def s3() -> Iterator[str]:
     """Endpoint of an S3 server with a bucket named ``bucket``."""
     with serving_s3() as endpoint:
         yield endpoint
+
+
+@pytest.fixture
+def bucket(s3: str, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """A new bucket there, which clients of this process find."""
+    use(s3, monkeypatch)
+    return Bucket.new(s3)

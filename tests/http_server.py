@@ -53,6 +53,9 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: _HttpServer
 
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
     def do_GET(self) -> None:
         self.server.state.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}))
         resource = self.server.state.resources.get(self.path.partition("?")[0])
@@ -67,6 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(resource.statuses.pop(0), resource.status_body, resource.status_headers)
         elif resource.location:
             self._answer(302, b"", {"Location": resource.location})
+        elif self.headers["If-Match"] not in (None, resource.etag):
+            self._answer(412, b"")
         elif resource.is_conditional and self._is_current(validators):
             self._answer(304, None, validators)
         else:
@@ -85,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         start, headers, status = 0, {**validators, **resource.headers}, 200
         wanted, condition = self.headers["Range"], self.headers["If-Range"]
         if wanted and resource.takes_ranges and condition in (None, *validators.values()):
-            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
+            start = int(wanted.removeprefix("bytes=").partition("-")[0])
             start = start if resource.range_start is None else resource.range_start
             total = len(resource.content)
             headers["Content-Range"], status = f"bytes {start}-{total - 1}/{total}", 206
@@ -103,7 +108,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif body is not None and "Content-Length" not in (headers or {}):
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        sent = (body or b"")[:cut]
+        sent = b"" if self.command == "HEAD" else (body or b"")[:cut]
         self.wfile.write(b"%x\r\n%s\r\n" % (len(sent), sent) if is_chunked and sent else sent)
         if cut is not None:
             self.close_connection = True

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import create_server
+from uuid import uuid4
 
 import pytest
 
@@ -52,6 +53,28 @@ def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_ALLOW_HTTP", "true")
     monkeypatch.setenv("AWS_REGION", "us-east-1")
+
+
+class Bucket:
+    """A bucket, by its URI."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+
+    @classmethod
+    def new(cls, endpoint: str) -> Bucket:
+        name = f"bucket-{uuid4().hex[:8]}"
+        urllib.request.urlopen(urllib.request.Request(f"{endpoint}/{name}", method="PUT"), timeout=5).close()
+        return cls(f"s3://{name}")
+
+    def put(self, key: str, content: bytes = b"", **attributes: str) -> str:
+        """Write an object and return its ETag."""
+        etag = object_stores.client(self.uri).put(key, content, attributes=attributes or None)["e_tag"]
+        assert etag is not None
+        return etag
+
+    def delete(self, key: str) -> None:
+        object_stores.client(self.uri).delete(key)
 
 
 class Relay(ThreadingHTTPServer):

@@ -95,8 +95,8 @@ def push(
     file: Annotated[
         list[str],
         typer.Argument(
-            help="Files, folders or URIs (file, http, https, ftp, ftps), read together as one input, "
-            "or - for standard input.",
+            help="Files, folders or URIs (file, http, https, ftp, ftps, s3, gs, az, abfss), read together as one "
+            "input, or - for standard input.",
             metavar="FILE...|-",
         ),
     ],

@@ -25,7 +25,7 @@ PLATFORM = "odf"
 _PLATFORMS = {
     **dict.fromkeys(("s3", "s3a", "s3n"), "s3"),
     **dict.fromkeys(("gs", "gcs"), "gcs"),
-    **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "abs"),
+    **dict.fromkeys(("abfs", "abfss", "az", "wasb", "wasbs"), "abs"),
     "dbfs": "dbfs",
     "file": "file",
 }

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fetch_steps as f
 from airflow_provider_odf.manifest import time_format
@@ -21,7 +22,7 @@ from airflow_provider_odf.manifest.findings import Finding, rule, valid
 from airflow_provider_odf.manifest.template import Environment, masked
 from airflow_provider_odf.wording import suggestion
 
-REMOTE = ("http", "https", "ftp", "ftps")
+REMOTE = ("http", "https", "ftp", "ftps", *object_stores.SCHEMES)
 """Schemes of URLs whose data comes over a network."""
 
 SCHEMES = (*REMOTE, "file")
@@ -128,6 +129,8 @@ class _Anything(dict[str, str]):
 def _url_rules(step: f.FetchStepUrl) -> Iterator[Finding]:
     yield from _url(step.url)
     yield from _headers(step.headers)
+    if step.headers and object_stores.is_object(step.url):
+        yield Finding(("headers",), "requests to object stores have no `headers` of the manifest", "remove them")
     yield from _event_time(step.event_time)
 
 
@@ -143,6 +146,25 @@ def _glob_path(path: str) -> Iterator[Finding]:
         yield Finding(("path",), "`path` is empty")
     elif "${{" in path:
         yield Finding(("path",), "`path` cannot have templates", "write the whole path")
+    elif object_stores.is_object(path):
+        yield from _object("path", path)
+        if re.search(r"[*?[]", path.partition("://")[2].partition("/")[0]):
+            yield Finding(("path",), "a bucket cannot have wildcards", "write one source for each bucket")
+    elif scheme := re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", path):
+        yield Finding(("path",), f"{scheme[0]} has no folders that can be listed", "use a path or an object store")
+
+
+@rule
+def _object(field: str, uri: str) -> Iterator[Finding]:
+    """Check the URI of an object, or of all that match a pattern."""
+    try:
+        bucket, key = object_stores.split(_TEMPLATE.sub("x", uri))
+    except InvalidInput as e:
+        yield Finding((field,), str(e))
+        return
+    if not key or uri.endswith("/"):
+        fix = f"write {bucket}/{f'{key}/' if key else ''}NAME" + (", or use FilesGlob for a folder" * (field == "url"))
+        yield Finding((field,), "the URI names no object", fix)
 
 
 @rule
@@ -156,6 +178,8 @@ def _url(url: str) -> Iterator[Finding]:
         yield Finding(("url",), "`url` is empty")
     elif separator and scheme.lower() not in SCHEMES:
         yield Finding(("url",), f"{scheme}:// is not supported", suggestion(scheme, SCHEMES))
+    elif object_stores.is_object(url):
+        yield from _object("url", url)
     elif not _has_host(url) and url.partition(":")[0].lower() in REMOTE:
         yield Finding(("url",), "the URL has no host")
     elif (port := re.search(r":(\d+)$", rest.partition("/")[0])) and int(port[1]) > _LAST_PORT:

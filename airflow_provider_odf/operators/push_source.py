@@ -79,8 +79,8 @@ class PushSourceOperator(DataOperator):
     The XCom is for a `MergeOperator`, like that of a `PollingSourceOperator`. It never contains records: they are
     written to the work area as NdJson, and read with the schema and the time formats of the source.
 
-    :param data: a path or URI (file, http, https, ftp, ftps), a list of them that are read together, or a list of
-        records as dicts. By default the conf of the DAG run names the data, as ``{"file": PATH}``, ``{"uri": URI}`` or
+    :param data: a path or URI (file, http, https, ftp, ftps, s3, gs, az, abfss), a list of them that are read together,
+        or a list of records as dicts. By default the conf of the DAG run names the data, as ``{"file": PATH}``, ``{"uri": URI}`` or
         ``{"records": [...]}``, each with optional ``"source": NAME``, ``"media_type": TYPE`` and
         ``"event_time": RFC3339``. A conf may name only paths and URIs that ``[odf] push_paths`` allows: none by
         default. (templated)
@@ -151,7 +151,7 @@ def _schema(kind: str, title: str, description: str, **more: Any) -> dict[str, A
 
 _PARAMS: Mapping[str, dict[str, Any]] = {
     "file": _schema("string", "File", "Path of a file or folder that workers can read."),
-    "uri": _schema("string", "URI", "URI to fetch instead of a file (http, https, ftp, ftps or file)."),
+    "uri": _schema("string", "URI", "URI to fetch instead of a file, such as https:// or s3://."),
     "records": _schema("array", "Records", "List of JSON objects to push instead of a file.", items={"type": "object"}),
     "media_type": _schema(
         "string",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.fetch_kinds import REMOTE
 from airflow_provider_odf.source import uris
@@ -116,8 +117,10 @@ def _is_below(uri: str, prefix: str) -> bool:
 
 
 def _server(uri: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port; the port is -1 if it is not a number."""
+    """Return scheme, host and port, or scheme and bucket; the port is -1 if it is not a number."""
     parts = urlsplit(uri)
+    if parts.scheme in object_stores.SCHEMES:
+        return parts.scheme, parts.netloc, None
     try:
         return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
     except ValueError:

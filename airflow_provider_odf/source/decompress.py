@@ -24,6 +24,7 @@ from airflow_provider_odf.source.options import megabytes
 from airflow_provider_odf.source.transfer import Progress
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.source.fetching import Context
     from airflow_provider_odf.source.options import Options
 
 _PIECE = 1 << 20
@@ -39,6 +40,28 @@ ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError,
 def is_gzip(path: Path) -> bool:
     with path.open("rb") as file:
         return file.read(2) == _GZIP_MAGIC
+
+
+def decode(raw: Path, encoding: str, label: str, context: Context) -> Path:
+    """Return a downloaded file without the content encoding that its server declares.
+
+    :raises SourceError: the encoding is not gzip, or the content is not of that encoding.
+    """
+    path = raw.with_name("download")
+    if encoding in ("", "identity"):
+        return raw.rename(path)
+    if encoding not in ("gzip", "x-gzip"):
+        raise SourceError(f"{label}: the server sent content encoding {encoding!r} instead of gzip")
+    if not is_gzip(raw):
+        if not raw.stat().st_size:
+            return raw.rename(path)
+        raise SourceError(f"{label}: the server declares content encoding gzip, but the content is not gzip")
+    gunzip(raw, path, label, context.options, context.tell)
+    if context.unpacks_gzip and not is_gzip(path):
+        # Some servers declare .gz files as an encoding: then the gzip of the manifest is what came over the wire.
+        return raw.replace(path)
+    raw.unlink()
+    return path
 
 
 def gunzip(source: Path, target: Path, label: str, options: Options, tell: Callable[[str], None]) -> None:

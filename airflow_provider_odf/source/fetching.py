@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from airflow_provider_odf.manifest import fetch_kinds
+from airflow_provider_odf.source import event_time, source_state
 from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
@@ -35,6 +37,17 @@ class SourceFile:
     state: SourceState | None
     label: str
     stamp: str | None = None
+
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    """A file that a glob matches, or an object by its URI: size in bytes, time of change, and a stamp that differs when
+    it has changed."""
+
+    path: str
+    size: int
+    modified: Instant
+    stamp: str
 
 
 @dataclass(frozen=True)
@@ -119,3 +132,15 @@ class Address:
     url: str
     headers: Headers
     label: str
+
+    def new_input(
+        self, context: Context, path: Path, state: SourceState, place: str, modified: Instant | None
+    ) -> SourceFiles:
+        """Return a fetched file as new input, or none if its state is that of the context. ``place`` is the path in
+        which event times are looked for, ``modified`` the time of change that the source says."""
+        if source_state.is_same(state, context.state):
+            return context.result()
+        time = event_time.of(
+            fetch_kinds.event_time(self.step), paths=(place,), modified=modified, system_time=context.system_time
+        )
+        return context.result(SourceFile((path,), time, state, self.label))

@@ -16,10 +16,9 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest import url as urls
-from airflow_provider_odf.source import event_time, source_state
-from airflow_provider_odf.source.fetching import UNKNOWN, Address, Context, Fetch, SourceFile, SourceFiles, Watched
+from airflow_provider_odf.source import source_state
+from airflow_provider_odf.source.fetching import UNKNOWN, Address, Context, Fetch, SourceFiles, Watched
 from airflow_provider_odf.source.transfer import Transfer, TryAgain
 
 _MISSING = "550"
@@ -42,15 +41,7 @@ def _fetch(address: Address, context: Context) -> SourceFiles:
     url, download = urlsplit(address.url), _Download(urlsplit(address.url), address.label, context)
     download.retry(download.attempt)
     state = source_state.content_hash(download.path)
-    if source_state.is_same(state, context.state):
-        return context.result()
-    time = event_time.of(
-        fetch_kinds.event_time(address.step),
-        paths=(unquote(url.path),),
-        modified=download.version.modified,
-        system_time=context.system_time,
-    )
-    return context.result(SourceFile((download.path,), time, state, address.label))
+    return address.new_input(context, download.path, state, unquote(url.path), download.version.modified)
 
 
 @dataclass(frozen=True)

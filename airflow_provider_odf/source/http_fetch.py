@@ -18,9 +18,8 @@ import httpx
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.errors import SourceError, SourceUnavailable
-from airflow_provider_odf.manifest import fetch_kinds
-from airflow_provider_odf.source import decompress, event_time, http, source_state
-from airflow_provider_odf.source.fetching import UNKNOWN, Address, Context, Fetch, SourceFile, SourceFiles, Watched
+from airflow_provider_odf.source import decompress, http, source_state
+from airflow_provider_odf.source.fetching import UNKNOWN, Address, Context, Fetch, SourceFiles, Watched
 from airflow_provider_odf.source.http_client import Session, ask
 from airflow_provider_odf.source.transfer import Transfer, TryAgain
 
@@ -56,36 +55,11 @@ def _fetch(address: Address, target: http.Target, context: Context) -> SourceFil
         download = Download(session, context.directory / "download.part", context.options, context.tell)
         if not download.run(context.state):
             return context.result()
-    path = _decoded(download, context)
+    path = decompress.decode(download.path, download.encoding, download.label, context)
     state = download.validators.state or source_state.content_hash(path)
-    if source_state.is_same(state, context.state):
-        return context.result()
-    time = event_time.of(
-        fetch_kinds.event_time(address.step),
-        paths=(unquote(urlsplit(target.url).path),),
-        modified=download.validators.last_modified,
-        system_time=context.system_time,
+    return address.new_input(
+        context, path, state, unquote(urlsplit(target.url).path), download.validators.last_modified
     )
-    return context.result(SourceFile((path,), time, state, target.label))
-
-
-def _decoded(download: Download, context: Context) -> Path:
-    """Return the file without its content encoding."""
-    raw, path = download.path, context.directory / "download"
-    if download.encoding in ("", "identity"):
-        return raw.rename(path)
-    if download.encoding not in ("gzip", "x-gzip"):
-        raise SourceError(f"{download.label}: the server sent content encoding {download.encoding!r} instead of gzip")
-    if not decompress.is_gzip(raw):
-        if not raw.stat().st_size:
-            return raw.rename(path)
-        raise SourceError(f"{download.label}: the server declares content encoding gzip, but the content is not gzip")
-    decompress.gunzip(raw, path, download.label, context.options, context.tell)
-    if context.unpacks_gzip and not decompress.is_gzip(path):
-        # Some servers declare .gz files as an encoding: then the gzip of the manifest is what came over the wire.
-        return raw.replace(path)
-    raw.unlink()
-    return path
 
 
 class Download(Transfer):

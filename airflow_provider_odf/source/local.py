@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import functools
 import os
 import shutil
 import time as clock
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from airflow_provider_odf.error_conversion import storage_error
 from airflow_provider_odf.errors import SourceError, SourceUnavailable
 from airflow_provider_odf.file_status import status
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest import url as urls
-from airflow_provider_odf.source import event_time, source_state
-from airflow_provider_odf.source.fetching import Address, Context, Fetch, SourceFile, SourceFiles, Watched
+from airflow_provider_odf.source import matching, source_state
+from airflow_provider_odf.source.fetching import Address, Context, Entry, Fetch, SourceFiles, Watched
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.source.options import Options
 
 _PIECE = 1 << 20
 _MILLISECOND = 1_000_000
@@ -24,6 +33,7 @@ _SECOND = 1_000_000_000
 _TICK = 20 * _MILLISECOND
 _ATTEMPTS = 3
 _PAUSE = 0.3
+_OF_SOURCE = (errno.EACCES, errno.EPERM)
 
 
 def prepare(address: Address, context: Context) -> Fetch:
@@ -54,13 +64,76 @@ def _fetch(address: Address, context: Context) -> SourceFiles:
         return context.result()
     target = context.directory / "file"
     read = modified(copy(path, target, label))
-    time = event_time.of(
-        fetch_kinds.event_time(address.step),
-        paths=(str(path),),
-        modified=read,
-        system_time=context.system_time,
-    )
-    return context.result(SourceFile((target,), time, source_state.last_modified(read), label))
+    return address.new_input(context, target, source_state.last_modified(read), str(path), read)
+
+
+def entries(pattern: str, base: Path, options: Options) -> list[Entry]:
+    """Return the files that match, each once: ``**`` reaches a file on several ways, and links form circles.
+
+    :raises SourceError: a folder or file cannot be read, or a link leads out of the folder.
+    """
+    folder: Callable[[str], str] = functools.cache(os.path.realpath)
+    found: dict[tuple[str, str], Entry] = {}
+    with _refusals(pattern):
+        for path in sorted(matching.paths(pattern, base), key=lambda path: (path.count(os.sep), path)):
+            parent, name = os.path.split(os.path.join(base, path))
+            info = status(base / path)
+            if info is not None and S_ISREG(info.st_mode):
+                found.setdefault((folder(parent), name), _entry(path, info))
+    if not options.outside_links:
+        _refuse_outside(pattern, base, [entry.path for entry in found.values()], options)
+    return list(found.values())
+
+
+async def entries_async(pattern: str, base: Path, options: Options) -> list[Entry]:
+    """Return the same from a thread."""
+    return await asyncio.to_thread(entries, pattern, base, options)
+
+
+def copy_entry(entry: Entry, target: Path, context: Context) -> Entry:
+    """Copy a file of a glob, and return it as it was when it had the copied bytes."""
+    return _entry(entry.path, copy(context.base / entry.path, target, entry.path))
+
+
+def stamps(paths: Collection[str], base: Path) -> dict[str, str]:
+    """Return the stamps by path of files, without those that are gone."""
+    infos = {path: _status(base, path) for path in paths}
+    return {path: stamp(info) for path, info in infos.items() if info is not None}
+
+
+def _entry(path: str, info: os.stat_result) -> Entry:
+    return Entry(path, info.st_size, modified(info), stamp(info))
+
+
+def _status(base: Path, path: str) -> os.stat_result | None:
+    with _refusals(path):
+        return status(base / path)
+
+
+@contextmanager
+def _refusals(pattern: str) -> Iterator[None]:
+    """Raise each OSError as an error of the source, or of this machine if that lacks resources."""
+    try:
+        yield
+    except OSError as e:
+        if e.errno not in _OF_SOURCE:
+            raise storage_error(e) from e
+        raise SourceError(
+            f"{pattern}: {e.filename} cannot be read: {e.strerror}: correct its permissions", at=("path",)
+        ) from None
+
+
+def _refuse_outside(pattern: str, base: Path, paths: list[str], options: Options) -> None:
+    """Refuse links to files elsewhere: who may write to the folder could read all files of the worker by a link."""
+    if (fixed := matching.fixed(pattern)) == pattern:
+        return
+    root = os.path.realpath(base / fixed[: fixed.rfind("/") + 1])
+    for path in paths:
+        if not Path(os.path.realpath(base / path)).is_relative_to(root):
+            raise SourceError(
+                f"{path}: a symbolic link points outside {root}, which is refused: remove the link, or set "
+                f"{options.where('outside_links')} = follow"
+            )
 
 
 def is_local(url: str) -> bool:

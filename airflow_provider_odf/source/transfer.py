@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -95,4 +96,5 @@ class Transfer:
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, TryAgain) and error.after is not None:
             return error.after
-        return float(min(self.options.first_wait * 2 ** (state.attempt_number - 1), self.options.longest_wait))
+        longest = min(self.options.first_wait * 2 ** (state.attempt_number - 1), self.options.longest_wait)
+        return float(longest * random.uniform(0.5, 1))  # noqa: S311 - no secret: sources that fail together retry apart

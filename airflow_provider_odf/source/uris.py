@@ -15,6 +15,7 @@ from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.file_status import is_file, is_folder
 from airflow_provider_odf.manifest import url as urls
+from airflow_provider_odf.manifest.fetch_kinds import REMOTE
 
 _JDBC = re.compile(r"jdbc:\w*", re.IGNORECASE)
 
@@ -44,7 +45,7 @@ def local_files(uri: str) -> list[LocalFile]:
     path = path_of(uri)
     if path is None:
         raise InvalidInput(
-            f"{shown(uri)}: unknown scheme {scheme_of(uri)}: use a path, or a URI of file, http, https, ftp or ftps"
+            f"{shown(uri)}: unknown scheme {scheme_of(uri)}: use a path, or a URI of file, {', '.join(REMOTE)}"
         )
     with storage_errors(path):
         if is_file(path):

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 from urllib.parse import urlsplit
 
-from airflow_provider_odf import redaction
+from airflow_provider_odf import object_stores, redaction
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest import url as urls
@@ -36,6 +36,7 @@ SCHEMES = {
     "file": "local",
     **dict.fromkeys(("http", "https"), "http_fetch"),
     **dict.fromkeys(("ftp", "ftps"), "ftp"),
+    **dict.fromkeys(object_stores.SCHEMES, "objects"),
 }
 """Scheme of a URL -> name of the module that fetches it, imported at its first use: a poll of files needs no HTTP
 library."""

@@ -47,13 +47,13 @@ PROPERTIES: dict[str, dict[str, str]] = {
         "schema": "An ODF schema. Normally left out: the engine records it with the first data.",
     },
     "FetchStepUrl": {
-        "url": "`https`, `http`, `ftp`, `ftps` or `file`; may have templates.",
+        "url": "`https`, `http`, `ftp`, `ftps`, `s3`, `gs`, `az`, `abfss` or `file`; may have templates.",
         "eventTime": "Event time of rows that have no event time column; default `FromMetadata`.",
         "cache": "`Forever`: what was taken once is never asked for again.",
         "headers": "Request headers; their values may have templates.",
     },
     "FetchStepFilesGlob": {
-        "path": "A glob, relative to the manifest's folder.",
+        "path": "A glob, relative to the manifest's folder, or of objects: `s3://bucket/in/*.csv`, `gs://`, `az://`, `abfss://`.",
         "eventTime": "Event time of rows that have no event time column; default `FromSystemTime`.",
         "cache": "`Forever`: what was taken once is never asked for again.",
         "order": "`ByName` (default): by base name, byte by byte. `ByEventTime`: by the time that `eventTime` gives.",

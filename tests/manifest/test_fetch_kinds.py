@@ -36,7 +36,39 @@ def manifest(**parts: str) -> str:
     ("fetch", "problems"),
     [
         ("{kind: Url, url: 'htps://x.org/'}", ["m.yaml:8:31: htps:// is not supported (did you mean `https`?)"]),
-        ("{kind: Url, url: 's3://b/k'}", ["m.yaml:8:31: s3:// is not supported (known: http, https, ftp, ftps, file)"]),
+        ("{kind: Url, url: 'sftp://b/k'}", ["m.yaml:8:31: sftp:// is not supported (did you mean `ftp`?)"]),
+        ("{kind: Url, url: 's3://${{ env.BUCKET }}/a#b?c.csv'}", []),
+        ("{kind: Url, url: 's3:///k'}", ["m.yaml:8:31: s3:///k: the bucket is missing: use s3://BUCKET/PREFIX"]),
+        (
+            "{kind: Url, url: 's3://b/in/'}",
+            ["m.yaml:8:31: the URI names no object (write s3://b/in/NAME, or use FilesGlob for a folder)"],
+        ),
+        (
+            "{kind: Url, url: 's3://me:pa55@b/k'}",
+            [
+                "m.yaml:8:31: s3://: the URI has a user, a password or parameters: leave them out; credentials come from the environment of the process or the role of the machine"
+            ],
+        ),
+        (
+            "{kind: Url, url: 'abfss://c@a.dfs.core.windows.net/k?sig=pa55'}",
+            [
+                "m.yaml:8:31: abfss://: the URI has a user, a password or parameters: leave them out; credentials come from the environment of the process or the role of the machine"
+            ],
+        ),
+        (
+            "{kind: Url, url: 'gs://b/k', headers: [{name: a, value: b}]}",
+            ["m.yaml:8:43: requests to object stores have no `headers` of the manifest (remove them)"],
+        ),
+        ("{kind: FilesGlob, path: 'az://c/in/*.csv'}", []),
+        ("{kind: FilesGlob, path: 's3://b'}", ["m.yaml:8:38: the URI names no object (write s3://b/NAME)"]),
+        (
+            "{kind: FilesGlob, path: 's3://b-*/k'}",
+            ["m.yaml:8:38: a bucket cannot have wildcards (write one source for each bucket)"],
+        ),
+        (
+            "{kind: FilesGlob, path: 'https://x.org/*.csv'}",
+            ["m.yaml:8:38: https:// has no folders that can be listed (use a path or an object store)"],
+        ),
         ("{kind: Url, url: 'https:///a'}", ["m.yaml:8:31: the URL has no host"]),
         ("{kind: Url, url: 'https:x.org/a'}", ["m.yaml:8:31: the URL has no host"]),
         ("{kind: Url, url: 'file://'}", ["m.yaml:8:31: the URL has no path"]),

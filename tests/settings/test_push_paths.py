@@ -89,6 +89,15 @@ def test_uris_elsewhere(uri):
     assert not is_allowed(uri, *DROP)
 
 
+def test_buckets_and_containers():
+    assert is_allowed("s3://bucket/in/a.csv", "s3://bucket/in")
+    assert not is_allowed("s3://bucket/in/a.csv", "s3://Bucket/in")
+    assert not is_allowed("s3://bucket/inner/a.csv", "s3://bucket/in")
+    prefix = "abfss://drop@account.dfs.core.windows.net/in"
+    assert is_allowed(f"{prefix}/a.csv", prefix)
+    assert not is_allowed(f"{prefix}/a.csv".replace("drop@", "secret@"), prefix)
+
+
 def test_a_refusal_names_what_is_allowed_and_no_secret():
     with pytest.raises(InvalidInput) as refused:
         push_paths.check(["https://me:pass@evil.org/a.csv?sig=1"], ("/data/in", *DROP))
@@ -105,7 +114,7 @@ def test_settings():
     assert push_paths.parse("*") is None
     assert push_paths.parse("None") == ()
     assert push_paths.parse("/a, https://b.org/c,") == ("/a", "https://b.org/c")
-    for wrong in ("data/in", "s3://bucket", "https://", "https://b.org/c?d"):
+    for wrong in ("data/in", "sftp://bucket", "s3://", "https://", "https://b.org/c?d"):
         with pytest.raises(ValueError, match="is neither an absolute path nor a URI"):
             push_paths.parse(wrong)
 

@@ -30,5 +30,7 @@ def test_other_kinds_are_refused(poller):
 
 
 def test_other_schemes_are_refused(poller):
-    with pytest.raises(InvalidInput, match=r"^sftp://h/a: unknown scheme: use http, https, ftp, ftps or file$"):
+    with pytest.raises(
+        InvalidInput, match=r"^sftp://h/a: unknown scheme: use http, https, ftp, ftps, s3, gs, az, abfss or file$"
+    ):
         poller.url("sftp://h/a")

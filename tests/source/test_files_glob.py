@@ -163,7 +163,9 @@ def test_a_file_still_being_written_and_all_after_it_wait(poller, folder, monkey
     monkeypatch.setattr(local, "copy", busy)
     polled = poller.glob("*.csv")
     assert [file.label for file in polled.files] == ["a.csv"]
-    assert polled.warnings == ("b.csv is still being written: the next poll fetches it",)
+    assert polled.warnings == (
+        "b.csv: the file changed while it was read (this file and those after it wait for the next poll)",
+    )
     with pytest.raises(SourceUnavailable):
         poller.glob("*.csv", polled.files[0].state)
 

@@ -6,7 +6,7 @@ import glob
 import os
 import random
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from airflow_provider_odf.contract import binding
 from airflow_provider_odf.errors import SourceError, StorageError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
-from airflow_provider_odf.source import uris
-from airflow_provider_odf.source.files_glob import matching, stamps
+from airflow_provider_odf.source import matching, uris
+from airflow_provider_odf.source.files_glob import stamps
 from tests.orders import ORDERS
 
 from .conftest import PATIENT, SYSTEM_TIME
@@ -39,7 +39,7 @@ def tree(seed: random.Random, folder: Path, depth: int = 0) -> None:
             path.symlink_to(seed.choice(("a", "b", "b.csv", "nowhere", name)))
 
 
-def distinct(base: Path, paths: list[str]) -> set[tuple[str, str]]:
+def distinct(base: Path, paths: Iterable[str]) -> set[tuple[str, str]]:
     """Files without the ways to them: circles of links make these endless."""
     files = (os.path.split(os.path.join(base, path)) for path in paths if os.path.isfile(os.path.join(base, path)))
     return {(os.path.realpath(folder), name) for folder, name in files}
@@ -65,7 +65,7 @@ def compare(seeds: range, folder: Path) -> int:
             if seed.random() < 0.1:
                 pattern = f"{glob.escape(str(base))}/{pattern}"
             expected = distinct(base, glob.glob(pattern, root_dir=base, recursive=True))
-            assert distinct(base, matching(pattern, base)) == expected, (number, pattern)
+            assert distinct(base, matching.paths(pattern, base)) == expected, (number, pattern)
             count += len(expected)
     return count
 
@@ -77,6 +77,26 @@ def test_random_patterns_match_what_glob_matches(tmp_path):
 @pytest.mark.torture
 def test_many_random_patterns_match_what_glob_matches(tmp_path):
     assert compare(range(60, 400), tmp_path) > 800
+
+
+def test_keys_match_as_files_do(tmp_path):
+    """The same patterns over the same names, as a tree of folders and as a list of keys."""
+    count = 0
+    for number in range(60):
+        seed = random.Random(number)
+        base = tmp_path / str(number)
+        base.mkdir()
+        tree(seed, base)
+        for link in (path for path in base.rglob("*") if path.is_symlink()):
+            link.unlink()
+        keys = [str(path.relative_to(base)) for path in base.rglob("*") if path.is_file()]
+        for _ in range(12):
+            parts = [seed.choice([part for part in PARTS if part not in ("", ".", "..")]) for _ in range(4)]
+            pattern = "/".join(parts[: seed.randint(1, 4)])
+            files = {path for path in matching.paths(pattern, base) if (base / path).is_file()}
+            assert {key for key in keys if matching.matches(key.split("/"), pattern.split("/"))} == files, pattern
+            count += len(files)
+    assert count > 150
 
 
 @contextmanager

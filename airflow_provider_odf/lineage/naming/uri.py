@@ -157,6 +157,12 @@ def _container(parts: SplitResult) -> tuple[str, str, str]:
     return container, account.lower(), unquote(parts.path)
 
 
+def _az(parts: SplitResult) -> DatasetNames:
+    """Return the names of ``az://CONTAINER/PATH`` in the storage account that clients take from the environment."""
+    account = os.environ.get("AZURE_STORAGE_ACCOUNT_NAME")
+    return stores.abfss(_bucket(parts), account.lower(), unquote(parts.path)) if account else _other(parts)
+
+
 def _other(parts: SplitResult) -> DatasetNames:
     if not parts.netloc and not parts.path.startswith("/"):
         raise ValueError(f"there is no naming rule for {parts.scheme} URIs without a host and a path")
@@ -169,6 +175,7 @@ _FILES: Mapping[str, Callable[[SplitResult], DatasetNames]] = {
     **dict.fromkeys(("s3", "s3a", "s3n"), lambda parts: stores.s3(_bucket(parts), unquote(parts.path))),
     **dict.fromkeys(("gs", "gcs"), lambda parts: stores.gcs(_bucket(parts), unquote(parts.path))),
     **dict.fromkeys(("abfs", "abfss"), lambda parts: stores.abfss(*_container(parts))),
+    "az": _az,
     **dict.fromkeys(("wasb", "wasbs"), lambda parts: stores.wasbs(*_container(parts))),
     "hdfs": lambda parts: stores.hdfs(hosts(parts.netloc), unquote(parts.path)) if parts.netloc else _other(parts),
     "dbfs": lambda parts: stores.dbfs(_bucket(parts) if parts.netloc else "", unquote(parts.path)),
