@@ -39,15 +39,17 @@ def document(report: ContractReport) -> dict[str, Any]:
     }
 
 
+_KEYS = ("path", "line", "kind", "model", "field", "description", "severity")
+
+
+def clause(of: Check | CheckResult) -> dict[str, Any]:
+    """Return what documents say of a clause, tested or not."""
+    return {key: getattr(of, key) for key in _KEYS} | {"model": of.model or None}
+
+
 def _check(result: CheckResult) -> dict[str, Any]:
     return {
-        "path": result.path,
-        "line": result.line,
-        "kind": result.kind,
-        "model": result.model or None,
-        "field": result.field,
-        "description": result.description,
-        "severity": result.severity,
+        **clause(result),
         "outcome": result.outcome,
         "reason": result.reason,
         "observed": result.observed,

@@ -175,7 +175,7 @@ CRON = {
 }  # fmt: skip
 """Interval name, such as daily -> the cron expression of its periods."""
 
-_MOST = 1000
+_MOST_PERIODS = 1000
 """Maximum number of periods of a cron expression that are counted."""
 
 
@@ -278,7 +278,7 @@ def _ticks(cron: str, start: datetime, end: datetime) -> int:
     try:
         times = croniter(cron, start)
         count = 0
-        while count < _MOST and times.get_next(datetime) <= end:
+        while count < _MOST_PERIODS and times.get_next(datetime) <= end:
             count += 1
     except CroniterError as e:
         raise RuleError(f"cron {cron} is not valid: {e}") from e

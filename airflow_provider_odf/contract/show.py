@@ -9,8 +9,8 @@ from typing import Any
 from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import Field, pointer
+from airflow_provider_odf.contract.report import clause
 from airflow_provider_odf.manifest.yaml_source import dump_yaml
-from airflow_provider_odf.protocol import Check
 from airflow_provider_odf.wording import counted
 
 
@@ -24,7 +24,10 @@ def document(file: ContractFile) -> dict[str, Any]:
         "status": contract.status or None,
         "specification": contract.specification,
         "document": _resolved(file),
-        "clauses": [_clause(check) for check in compile_models(file).checks],
+        "clauses": [
+            clause(check) | {"enforced": not check.outcome, "outcome": check.outcome or None, "reason": check.reason}
+            for check in compile_models(file).checks
+        ],
     }
 
 
@@ -40,21 +43,6 @@ def lines(file: ContractFile) -> Iterator[str]:
     yield from _tree(_resolved(file), "", "", notes)
 
 
-def _clause(check: Check) -> dict[str, Any]:
-    return {
-        "path": check.path,
-        "line": check.line,
-        "kind": check.kind,
-        "model": check.model or None,
-        "field": check.field,
-        "description": check.description,
-        "severity": check.severity,
-        "enforced": not check.outcome,
-        "outcome": check.outcome or None,
-        "reason": check.reason,
-    }
-
-
 def _resolved(file: ContractFile) -> dict[str, Any]:
     """Return the document, in which fields have what they inherit from definitions."""
     value: dict[str, Any] = copy.deepcopy(file.document.value)
@@ -65,8 +53,8 @@ def _resolved(file: ContractFile) -> dict[str, Any]:
 
 
 def _add(root: dict[str, Any], field: Field) -> None:
-    for clause in field.clauses:
-        _set(root, clause.path, clause.value)
+    for own in field.clauses:
+        _set(root, own.path, own.value)
     for rule in field.quality:
         _set(root, rule.path.rpartition("/")[0], [quality.value for quality in field.quality])
     for _, child in field.children:
@@ -103,7 +91,7 @@ def _tree(value: Any, path: str, indent: str, notes: Mapping[str, str]) -> Itera
             yield from (indent + line if line else "" for line in rest)
 
 
-_MOST = 1_000
+_LONGEST_TEXT = 1_000
 """Maximum number of characters of a text."""
 
 _LABELS: Mapping[tuple[str, ...], str] = {
@@ -136,7 +124,7 @@ _LABELS: Mapping[tuple[str, ...], str] = {
 def terms(file: ContractFile) -> dict[str, str]:
     """Return owner and terms of a contract as texts by label, in the order in which people read them."""
     root = file.document.value
-    return {label: text[:_MOST] for path, label in _LABELS.items() if (text := _text(_at(root, path)))}
+    return {label: text[:_LONGEST_TEXT] for path, label in _LABELS.items() if (text := _text(_at(root, path)))}
 
 
 def _at(root: Any, path: tuple[str, ...]) -> Any:
