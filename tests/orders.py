@@ -1,17 +1,13 @@
 """Manifests of a root of orders and of a derivative with the totals of its customers."""
 
-ORDERS = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: orders
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.csv, order: ByName}
-      read: {kind: Csv, header: true, schema: [event_time TIMESTAMP, id BIGINT, customer STRING, amount BIGINT]}
-      merge: {kind: Ledger, primaryKey: [id]}
-"""
+from tests.manifests import polled
+
+ORDERS = polled(
+    "orders",
+    "{kind: FilesGlob, path: in/*.csv, order: ByName}",
+    "{kind: Csv, header: true, schema: [event_time TIMESTAMP, id BIGINT, customer STRING, amount BIGINT]}",
+    "{kind: Ledger, primaryKey: [id]}",
+)
 TOTALS = """\
 kind: DatasetSnapshot
 version: 1
