@@ -11,6 +11,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.inference.column_types import ColumnType, json_type, null_text, one_format, text_type
 from airflow_provider_odf.inference.sample import Merge, Options, Sample, merge_of, read
@@ -119,6 +120,12 @@ def _vocabulary(types: Mapping[str, ColumnType], chosen: Merge) -> Iterator[str]
 
 def _fetch(samples: Sequence[Sample], folder: Path) -> Iterator[str]:
     place = samples[0].place
+    folders = {sample.place.rpartition("/")[0] for sample in samples}
+    if object_stores.is_object(place) and len({sample.place for sample in samples}) > 1 and len(folders) == 1:
+        names = [sample.place.rpartition("/")[2] for sample in samples]
+        yield f"kind: FilesGlob{_comment('each object is read once, in the order of names')}"
+        yield f"path: {_scalar(f'{folders.pop()}/{_pattern(*names[:2])}')}"
+        return
     if "://" in place:
         yield from ("kind: Url", f"url: {_scalar(place)}")
         return

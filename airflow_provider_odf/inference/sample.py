@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput, SourceUnavailable
 from airflow_provider_odf.inference.column_types import ColumnType, is_value
 from airflow_provider_odf.wording import counted, listed
@@ -56,6 +57,7 @@ def read(place: str) -> Sample:
 
     :raises InvalidInput: the file does not exist, is too large, has no rows, or no form that ``odf`` reads.
     :raises SourceUnavailable: the URL cannot be fetched.
+    :raises StorageError: the object cannot be read.
     """
     data = _fetch(place)
     if compression := next((name for magic, name in _COMPRESSED.items() if data.startswith(magic)), None):
@@ -70,6 +72,8 @@ def _fetch(place: str) -> bytes:
     url = urlsplit(place)
     if url.scheme in ("http", "https"):
         return _download(place)
+    if object_stores.is_object(place):
+        return _object(place)
     path = Path(unquote(url.path)) if url.scheme == "file" else Path(place).expanduser()
     try:
         if path.stat().st_size > MAX_BYTES:
@@ -93,6 +97,18 @@ def _download(url: str) -> bytes:
             return bytes(data)
     except httpx.HTTPError as e:
         raise SourceUnavailable(f"{url}: {e}: check the URL of the sample") from e
+
+
+def _object(uri: str) -> bytes:
+    bucket, key = object_stores.split(uri)
+    with object_stores.errors(uri):
+        try:
+            result = object_stores.client(bucket).get(key)
+        except FileNotFoundError:
+            raise InvalidInput(f"{uri}: no such object or bucket: check the URI of the sample") from None
+        if result.meta["size"] > MAX_BYTES:
+            raise InvalidInput(f"{uri}: a sample has at most {MAX_BYTES >> 20} MiB: use an object of first rows")
+        return bytes(result.bytes())
 
 
 def _parquet(place: str, data: bytes) -> Sample:

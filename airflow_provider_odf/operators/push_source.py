@@ -79,11 +79,11 @@ class PushSourceOperator(DataOperator):
     The XCom is for a `MergeOperator`, like that of a `PollingSourceOperator`. It never contains records: they are
     written to the work area as NdJson, and read with the schema and the time formats of the source.
 
-    :param data: a path or URI (file, http, https, ftp, ftps, s3, gs, az, abfss), a list of them that are read together,
-        or a list of records as dicts. By default the conf of the DAG run names the data, as ``{"file": PATH}``, ``{"uri": URI}`` or
-        ``{"records": [...]}``, each with optional ``"source": NAME``, ``"media_type": TYPE`` and
-        ``"event_time": RFC3339``. A conf may name only paths and URIs that ``[odf] push_paths`` allows: none by
-        default. (templated)
+    :param data: a path or URI (file, http, https, ftp, ftps, s3, gs, az, abfss), a list of them that are read
+        together, or a list of records as dicts. By default the conf of the DAG run names the data, as ``{"file":
+        PATH}``, ``{"uri": URI}`` or ``{"records": [...]}``, each with optional ``"source": NAME``, ``"media_type":
+        TYPE`` and ``"event_time": RFC3339``. A conf may name only paths and URIs that ``[odf] push_paths`` allows:
+        none by default. (templated)
     :param dataset: alias of the dataset. (templated)
     :param manifest: path of the file with the dataset's manifest, which is applied first. (templated)
     :param source_name: the push source; by default the only one, or the one that is called ``default``. A ``source`` in

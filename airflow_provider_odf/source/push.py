@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import glob
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +15,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.fetch_kinds import REMOTE
 from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.read_steps import COMPRESSIONS, READ_STEPS
-from airflow_provider_odf.source import local, poll
+from airflow_provider_odf.source import local, objects, poll
 from airflow_provider_odf.source.fetching import Context
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.uris import LocalFile, local_files, scheme_of, shown
@@ -70,6 +72,8 @@ class Receiver:
         return InputFiles(tuple(path for one in inputs for path in one.paths), max(times, default=None))
 
     def _receive(self, uri: str) -> list[InputFiles]:
+        if object_stores.is_object(uri) and uri.endswith("/"):
+            return [self._fetch(part, part) for part in self._part_objects(uri)]
         if scheme_of(uri) in REMOTE:
             return [self._fetch(uri, shown(uri))]
         files = local_files(uri)
@@ -78,6 +82,14 @@ class Receiver:
         if self.copies:
             return [InputFiles((self._copy(file),)) for file in files]
         return [InputFiles((file.path,)) for file in files]
+
+    def _part_objects(self, uri: str) -> list[str]:
+        """Return the objects below a URI that ends with a slash, as of a folder."""
+        paths = [entry.path for entry in objects.entries(f"{glob.escape(uri)}**", Path.cwd(), self.options)]
+        parts = sorted(path for path in paths if not path.rpartition("/")[2].startswith("_"))
+        if not parts:
+            raise InvalidInput(f"{uri}: no objects below this URI")
+        return parts
 
     def _copy(self, file: LocalFile) -> Path:
         """Return a copy with the same relative path, since files of a set refer to each other by name."""

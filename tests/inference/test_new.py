@@ -161,3 +161,15 @@ def test_a_url_and_a_file_that_exists(tmp_path, server):
     result = CliRunner().invoke(app, ["new", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.csv")])
     assert isinstance(result.exception, InvalidInput)
     assert "the file exists: choose another name, or remove it first" in str(result.exception)
+
+
+def test_samples_in_a_bucket(tmp_path, bucket):
+    for day in (1, 2):
+        bucket.put(f"in/2024-05-0{day}.csv", f"id,at\n{day},2024-05-0{day}\n".encode())
+    places = [f"{bucket.uri}/in/2024-05-0{day}.csv" for day in (1, 2)]
+    assert f'url: "{places[0]}"' in manifest(places[:1], folder=tmp_path)
+    text = manifest(places, folder=tmp_path)
+    assert "kind: FilesGlob  # each object is read once, in the order of names" in text
+    assert f'path: "{bucket.uri}/in/2024-05-0*.csv"' in text
+    with pytest.raises(InvalidInput, match=r"/nope\.csv: no such object or bucket: check the URI of the sample$"):
+        manifest([f"{bucket.uri}/nope.csv"], folder=tmp_path)

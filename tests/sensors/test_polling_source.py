@@ -68,3 +68,22 @@ def test_is_not_deferred_by_default(folder):
 def test_an_error_of_the_trigger_fails_the_task_for_good(folder):
     with pytest.raises(AirflowFailException, match="no such thing"):
         sensor(folder).execute_complete({}, {"status": "error", "message": "no such thing"})
+
+
+def test_waits_for_objects(folder, bucket):
+    (folder / "readings.yaml").write_text(appending(fetch=f"{{kind: FilesGlob, path: '{bucket.uri}/in/*.csv'}}"))
+    assert sensor(folder).poke({}) is False
+    with pytest.raises(TaskDeferred) as deferred:
+        sensor(folder, deferrable=True, timeout=90).execute({})
+
+    async def fire():
+        waiting = asyncio.ensure_future(anext(deferred.value.trigger.run()))
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        bucket.put("in/1.csv", b"1\n")
+        return (await asyncio.wait_for(waiting, 5)).payload
+
+    assert asyncio.run(fire()) == {"status": "changed"}
+    assert sensor(folder).poke({}) is True
+    (source,) = sensor(folder).get_openlineage_facets_on_start().inputs
+    assert (source.namespace, source.name) == (bucket.uri, "in")

@@ -12,6 +12,7 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import files_glob
 from airflow_provider_odf.source.fetchers import check
 from airflow_provider_odf.source.options import Options
+from airflow_provider_odf.source.push import Receiver
 from tests.s3 import use
 
 from .conftest import PATIENT, SYSTEM_TIME
@@ -235,3 +236,16 @@ def test_objects_before_one_that_cannot_be_read_are_kept(poller, server, scripte
     polled = poller.glob("s3://bucket/in/*")
     assert [file.label for file in polled.files] == ["s3://bucket/in/a"]
     assert "(this file and those after it wait for the next poll)" in polled.warnings[0]
+
+
+# --- pushed objects -------------------------------------------------------------------------------------------------
+
+
+def test_pushed_objects(tmp_path, bucket):
+    for key in ("out/b.csv", "out/a.csv", "out/_SUCCESS", "other.csv"):
+        bucket.put(key, key.encode())
+    receiver = Receiver(lambda: tmp_path, SYSTEM_TIME, print, PATIENT)
+    files = receiver.receive([f"{bucket.uri}/other.csv", f"{bucket.uri}/out/"])
+    assert [path.read_bytes() for path in files.paths] == [b"other.csv", b"out/a.csv", b"out/b.csv"]
+    with pytest.raises(InvalidInput, match=r"/none/: no objects below this URI$"):
+        receiver.receive([f"{bucket.uri}/none/"])

@@ -312,3 +312,28 @@ def test_nothing_is_written(watched, tmp_path):
 def test_a_server_that_cannot_be_reached_has_nothing_new(watched):
     trigger = watched("{kind: Url, url: 'http://127.0.0.1:9/data.csv'}")
     assert asyncio.run(trigger.has_changed()) is False
+
+
+@pytest.mark.parametrize(
+    ("fetch", "states"),
+    [
+        ("{{kind: Url, url: '{uri}/in/1.csv'}}", None),
+        ("{{kind: FilesGlob, path: '{uri}/in/*.csv'}}", ("1.csv", "2.csv")),
+    ],
+)
+def test_objects_are_checked_without_being_fetched(watched, bucket, fetch, states):
+    before = bucket.put("in/1.csv", b"1")
+    trigger = watched(fetch.format(uri=bucket.uri))
+    take_in(trigger, "odf/etag", states[0] if states else before)
+
+    async def body():
+        run = Running(trigger)
+        waiting = asyncio.create_task(run.next())
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        after = bucket.put("in/2.csv" if states else "in/1.csv", b"2")
+        assert await waiting == CHANGED
+        take_in(trigger, "odf/etag", states[1] if states else after)
+        await run.says_nothing()
+
+    running(body)
