@@ -27,7 +27,7 @@ def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
         return cached.state
     known, base = (cached.blocks, cached.state) if cached is not None and is_continued else ([], None)
     state = extend(dataset, base, blocks)
-    if len(blocks) >= states.LEAST_BLOCKS and (ref == HEAD or cached is None):
+    if len(blocks) >= states.least_blocks(dataset) and (ref == HEAD or cached is None):
         states.cache_state(dataset, state, [*known, *(block_hash for block_hash, _ in blocks)])
     return state
 

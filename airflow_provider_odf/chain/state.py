@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, overload
 from pydantic import TypeAdapter
 
 from airflow_provider_odf.chain import cache_file
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import ddl, model
@@ -112,6 +113,13 @@ LEAST_BLOCKS = 64
 """A state is cached once a chain has so many blocks more than the cached one: reading them takes a few milliseconds."""
 
 _FORMAT = "chain-state 1"
+
+
+def least_blocks(dataset: Dataset) -> int:
+    """Return how many new blocks a state must have to be cached: one where each block is a request to a server."""
+    return LEAST_BLOCKS if isinstance(dataset.storage, LocalStorage) else 1
+
+
 _SECTION = b"\n\n"
 
 

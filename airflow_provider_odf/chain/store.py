@@ -216,7 +216,10 @@ class Store:
                 return dataset
         # Other tools do not write the registry.
         own = next((dataset for dataset in self.datasets() if self._id_in_chain(dataset) == text), None)
-        return own or next(filter(None, (other.find_id(dataset_id) for other in self.others)), None)
+        if own is not None:
+            return own
+        elsewhere = next(filter(None, (other.find_id(dataset_id) for other in self.others)), None)
+        return replace(elsewhere, cache=self.cache_of(elsewhere)) if elsewhere is not None else None
 
     def id_of(self, dataset: Dataset) -> str:
         """Return the id of a dataset, from the registry if it has the dataset, else from the chain."""
@@ -232,7 +235,8 @@ class Store:
         parsed = parse_ref(ref)
         if isinstance(parsed, DatasetUri):
             alias = self._alias_at(parsed)
-            return self.get(alias) if alias is not None else dataset_at(parsed)
+            dataset = self.get(alias) if alias is not None else dataset_at(parsed)
+            return replace(dataset, cache=self.cache_of(dataset)) if dataset is not None else None
         return self.find_id(parsed) if isinstance(parsed, DatasetId) else self.get(parsed)
 
     def input_name(self, ref: str, alias: str | None) -> str:

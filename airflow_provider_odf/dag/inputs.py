@@ -116,7 +116,9 @@ def unknown(manifest: Manifest, declared: Declared, store: StoreNames) -> Iterat
     def is_known(ref: str) -> bool:
         parsed = parse_ref(ref)
         is_declared = ref.lower() in declared.invalid or store.alias_of(parsed) in declared.graph.manifests
-        return is_declared or store.find(parsed) is not None
+        # A loader runs every half minute, and waits for no server.
+        is_remote = isinstance(parsed, DatasetUri) and parsed.is_remote and store.alias_of(parsed) is None
+        return is_declared or is_remote or store.find(parsed) is not None
 
     if declared.is_whole:
         yield from graph.unknown_inputs_of(manifest.snapshot.alias, declared.graph, is_known)
@@ -128,11 +130,11 @@ def _uri(ref: DatasetRef, declared: Declared, store: StoreNames) -> str | None:
     alias = store.alias_of(ref)
     if alias is not None and (name := declared.name_of(alias)) is not None:
         return store.hook.dataset_uri(name)
+    if alias is None and isinstance(ref, DatasetUri):
+        return ref.text
     dataset = store.find(ref)
     if alias is not None:
         return store.hook.dataset_uri(str(dataset.alias if dataset is not None else alias))
-    if isinstance(ref, DatasetUri):
-        return ref.text
     return dataset.uri if dataset is not None else None
 
 

@@ -149,6 +149,11 @@ class DatasetUri:
             raise ValueError(f"{message}: mount the store, or copy the dataset to one of these")
         return cls(_folder(text) if scheme == "file" else remote_folder(text, "dataset"))
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether the folder is on no file system of this machine."""
+        return not self.text.startswith("file:")
+
     def __str__(self) -> str:
         return self.text
 

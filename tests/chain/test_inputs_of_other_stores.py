@@ -6,13 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_odf.chain import http_storage, slices
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.errors import DatasetGone
+from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.lineage.dataset import of_dataset
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId, DatasetUri
+from tests.http_server import serving
+
+from .golden_datasets import DATASETS
 
 ORDERS, OTHER = str(DatasetId(b"\1" * 32)), str(DatasetId(b"\2" * 32))
 
@@ -97,3 +103,49 @@ def test_a_chain_is_read_once_for_its_id(store: Store, monkeypatch: pytest.Monke
     monkeypatch.setattr(Dataset, "walk", lambda self, ref="head": walks.append(ref) or walk(self, ref))
     assert [store.find(ORDERS), store.find(ORDERS), store.find(OTHER)] == [orders, orders, None]
     assert walks == ["head"]
+
+
+HEAD = "f16206ad99eed43c278a2331d0373331599726c65169f3a830a553ff56a6b948dbed0"
+
+
+def test_a_location_on_a_web_server(store: Store) -> None:
+    """The chain is read once: later its head is asked for. A slice is copied once. The server lists nothing."""
+    with serving() as web:
+        for name, data in DATASETS["cities"].items():
+            web.serve(f"/odf/cities/{name}", data)
+        cities = store.find(f"{web.url}/odf/cities/")
+        assert cities is not None
+        assert (cities.uri, str(cities.alias), store.owns(cities)) == (f"{web.url}/odf/cities", "cities", False)
+        assert cities.cache == store.cache_of(cities)
+        cities.cache.mkdir(parents=True)
+        state = replay(cities)
+        web.requests.clear()
+        assert replay(cities).dataset_id == state.dataset_id
+        assert [path for path, _ in web.requests] == ["/odf/cities/refs/head", f"/odf/cities/blocks/{HEAD}"]
+        for _ in range(2):
+            slices.check_unrecorded(cities, state.dataset_id, state.slices)
+        paths = [Path(slices.path(cities, part)) for part in state.slices]
+        assert [path.read_bytes() for path in paths] == [DATASETS["cities"][f"data/{path.name}"] for path in paths]
+        assert len([path for path, _ in web.requests if "/data/" in path]) == 3
+        named = of_dataset(store.store_of(cities), cities, state).edition_names.primary
+        assert (named.namespace, named.name) == (web.url, "/odf/cities")
+        assert store.find(f"{web.url}/odf/nothing") is None
+        there = Store.open(f"{web.url}/odf")
+        assert there.dataset("cities").head() == HEAD
+        with pytest.raises(DatasetNotFound, match="no dataset nothing"):
+            there.dataset("nothing")
+        with pytest.raises(InvalidInput, match="a web server does not list its datasets: name one of them"):
+            list(there.datasets())
+        with pytest.raises(InvalidInput, match=f"{web.url}/odf/cities/refs/head: a web server can only be read"):
+            cities.storage.compare_and_set_ref("head", HEAD, None)
+
+
+def test_a_web_server_gets_the_password_of_netrc(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".netrc").write_text("machine 127.0.0.1 login ann password opensesame\n")
+    (tmp_path / ".netrc").chmod(0o600)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    http_storage._authorization.cache_clear()
+    with serving() as web:
+        assert store.find(f"{web.url}/odf/cities") is None
+        assert {headers["authorization"] for _, headers in web.requests} == {"Basic YW5uOm9wZW5zZXNhbWU="}
+    http_storage._authorization.cache_clear()

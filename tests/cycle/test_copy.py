@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -32,6 +33,7 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.golden_datasets import DATASETS
 from tests.http_server import Server, serving
+from tests.s3 import use
 
 CITIES = DATASETS["cities"]
 HEAD = "f16206ad99eed43c278a2331d0373331599726c65169f3a830a553ff56a6b948dbed0"
@@ -190,6 +192,27 @@ def test_a_copy_is_read_only_until_it_is_promoted(there: Store, here: Store) -> 
     add(cities(there), "new")
     copy(cities(there), here)
     assert copied.origin is None
+
+
+def test_copies_in_an_object_store(
+    there: Store, here: Store, s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """There and back again, with new blocks and a mark that is taken away."""
+    use(s3, monkeypatch)
+    monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "cache"))
+    uri = f"s3://bucket/{uuid4().hex}"
+    at(cities(there), EARLIER)
+    copied = copy(cities(there), lake := Store.open(uri)).dataset
+    at(cities(there), HEAD)
+    done = copy(cities(there), lake)
+    assert (done.blocks, done.files, copied.head()) == (2, 2, HEAD)
+    assert str(copy(cities(there), lake)) == "up to date"
+    assert verify(cities(lake)) == Verified(blocks=6, slices=3, records=9)
+    assert copied.origin == cities(there).uri
+    promote(copied)
+    assert copied.origin is None
+    assert str(copy(original(f"{uri}/cities"), here)) == "copied 6 blocks, 3 data files of 6881 bytes"
+    assert files(cities(here)) == {**CITIES, "info/copy-of": f"{uri}/cities".encode()}
 
 
 # --- from a web server ----------------------------------------------------------------------------------------------

@@ -107,6 +107,15 @@ def test_inputs_by_their_location(folder, built, tmp_path, chain):
     assert f"there is no dataset at {store.as_uri()}/orders" not in dags["report"].doc_md
 
 
+def test_inputs_in_remote_stores_are_not_asked_for(folder, built):
+    """A loader waits for no server: here nobody listens."""
+    refs = ("s3://Lake/odf/orders/", "https://LOCALHOST:1/odf/weather")
+    derivative(folder, "report", *refs)
+    dag = built()["report"]
+    assert [a.uri for a in dag.schedule.objects] == ["s3://Lake/odf/orders", "https://localhost:1/odf/weather"]
+    assert dag.tags == {"odf"}
+
+
 def test_an_input_by_id_in_another_store(folder, built, tmp_path, chain, monkeypatch):
     partner = tmp_path / "partner"
     monkeypatch.setenv("AIRFLOW__ODF__INPUT_STORES", f"{tmp_path}/nothing, {partner}")
