@@ -71,13 +71,14 @@ def client(bucket: str) -> ObjectStore:
     :raises InvalidInput: the URI is not valid, or settings are missing.
     """
     try:
-        from obstore.exceptions import BaseError
+        # Not `from obstore.exceptions`: that module is seen by other threads before it has its names.
+        from obstore import exceptions
         from obstore.store import from_url
     except ImportError:
         raise InvalidInput(f"{bucket}: the Python package obstore is not installed on this machine") from None
     try:
         return from_url(bucket, client_options=_CLIENT, retry_config=_RETRY)
-    except (BaseError, ValueError) as e:
+    except (exceptions.BaseError, ValueError) as e:
         raise InvalidInput(f"{bucket}: {reason(e)}") from e
 
 
@@ -105,13 +106,13 @@ def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:
 def errors(uri: str) -> Iterator[None]:
     """Raise errors of a client as StorageError with the URI of the object and the next step. ``FileNotFoundError`` is
     raised for a missing bucket too."""
-    from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+    from obstore import exceptions
 
     try:
         yield
-    except (PermissionDeniedError, UnauthenticatedError) as e:
+    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as e:
         raise StorageError(f"{uri}: permission denied (check the credentials and their rights to this bucket)") from e
-    except (BaseError, OSError) as e:
+    except (exceptions.BaseError, OSError) as e:
         raise StorageError(f"{uri}: {reason(e)}") from e
 
 

@@ -110,12 +110,12 @@ class ObjectStorage:
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """Write a whole object unless it exists. One that has the same content is written again, so that it is as new
         as its last use, which `remove` regards."""
-        from obstore.exceptions import AlreadyExistsError, GenericError
+        from obstore import exceptions
 
         with self._errors(name):
             try:
                 self.client.put(self._key(name), data, mode="create")
-            except (AlreadyExistsError, GenericError) as e:
+            except (exceptions.AlreadyExistsError, exceptions.GenericError) as e:
                 held = self.get(name)
                 if held is None:
                     raise StorageError(f"{self.location(name)}: {object_stores.reason(e)}") from e
@@ -166,12 +166,12 @@ class ObjectStorage:
     def _write_on_condition(self, name: str, data: bytes, version: str | None) -> bool:
         """Write an object if its version is still ``version`` (None: it does not exist); return whether it has been
         written, which its content says when the answer does not."""
-        from obstore.exceptions import AlreadyExistsError, GenericError, PreconditionError
+        from obstore import exceptions
 
         with self._errors(name):
             try:
                 self.client.put(self._key(name), data, mode="create" if version is None else {"e_tag": version})
-            except (AlreadyExistsError, PreconditionError, GenericError):
+            except (exceptions.AlreadyExistsError, exceptions.PreconditionError, exceptions.GenericError):
                 return self.get(name) == data
         return True
 

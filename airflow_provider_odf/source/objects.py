@@ -81,7 +81,7 @@ class _Download(Transfer):
         return self.retry(lambda: self._attempt(etag))
 
     def _attempt(self, etag: str | None) -> Entry | None:
-        from obstore.exceptions import NotModifiedError, PreconditionError
+        from obstore import exceptions
 
         begun = self._begun if self._begun is not None and 0 < self.received < self._begun["size"] else None
         options: GetOptions = {"if_none_match": etag} if etag else {}
@@ -94,9 +94,9 @@ class _Download(Transfer):
             raise SourceError(
                 f"{self.label}: no such object or bucket: correct the URI, or put the object there"
             ) from None
-        except NotModifiedError:
+        except exceptions.NotModifiedError:
             return None
-        except PreconditionError:
+        except exceptions.PreconditionError:
             self._begun = None
             raise TryAgain(f"{self.label}: the object changed while it was read: retry later") from None
         if begun is None:
