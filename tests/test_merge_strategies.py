@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import get_args
 
-from airflow_provider_odf.chain.flatbuffer_slots import UNIONS
 from airflow_provider_odf.engine.strategies import kernel_of
 from airflow_provider_odf.manifest import fragments
 from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, can_follow
@@ -20,13 +19,15 @@ def test_a_strategy_is_known_everywhere() -> None:
 
 
 def test_numbers_in_blocks_stay() -> None:
-    assert UNIONS["MergeStrategy"] == (
+    members = get_args(get_args(fragments.MergeStrategy)[0])
+    assert [member.__name__ for member in members] == [
         "MergeStrategyAppend",
         "MergeStrategyLedger",
         "MergeStrategySnapshot",
         "MergeStrategyChangelogStream",
         "MergeStrategyUpsertStream",
-    )
+    ]
+    assert [member.model_fields["kind"].default for member in members] == list(MERGE_STRATEGIES)
 
 
 def test_a_strategy_goes_on_only_with_a_history_that_it_reads_rightly() -> None:

@@ -17,7 +17,6 @@ from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain.flatbuffer import TIMESTAMP, Reader, new_builder
 from airflow_provider_odf.chain.flatbuffer_slots import (
     SCALARS,
-    TABLES,
     Kind,
     OneOf,
     Plain,
@@ -25,14 +24,15 @@ from airflow_provider_odf.chain.flatbuffer_slots import (
     Table,
     Vector,
     slot_count,
+    slots,
 )
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.model import MetadataBlock
 from airflow_provider_odf.manifest.names import DatasetId
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.manifest.model import MetadataBlock
+    from pydantic import BaseModel
 
 
 VERSIONS = (2, 3)
@@ -78,7 +78,7 @@ def decode_frame(data: bytes) -> tuple[int, MetadataBlock]:
         if not content:
             raise ValueError("the block has no content")
         reader = Reader(frame.blob(content))
-        return number, _BlockReader(reader).table("MetadataBlock", reader.root(), 0)
+        return number, _BlockReader(reader).table(MetadataBlock, reader.root(), 0)
     except ValueError as e:
         raise ChainCorrupted(f"not a readable metadata block: {e}") from e
 
@@ -118,10 +118,10 @@ class _BlockWriter:
         return bytes(self._builder.Output())
 
     def _table(self, value: Any) -> int:
-        name = type(value).__name__
-        fields = [(slot, getattr(value, slot.attribute)) for slot in TABLES[name]]
+        table: type[BaseModel] = type(value)
+        fields = [(slot, getattr(value, slot.attribute)) for slot in slots(table)]
         children = {slot.number: self._child(slot.kind, v) for slot, v in fields if v is not None}
-        self._builder.StartObject(slot_count(name))
+        self._builder.StartObject(slot_count(table))
         for slot, v in fields:
             if v is not None:
                 self._field(slot.number, slot.kind, v, children[slot.number])
@@ -159,7 +159,7 @@ class _BlockWriter:
             self._timestamp(value)
             self._builder.Slot(slot)
         elif isinstance(kind, OneOf):
-            self._builder.PrependUint8Slot(slot, kind.members.index(type(value).__name__) + 1, 0)
+            self._builder.PrependUint8Slot(slot, kind.members.index(type(value)) + 1, 0)
             self._builder.PrependUOffsetTRelativeSlot(slot + 1, child, 0)
         else:
             self._builder.PrependUOffsetTRelativeSlot(slot, child, 0)
@@ -201,17 +201,17 @@ class _BlockReader:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
 
-    def table(self, name: str, at: int, depth: int) -> Any:
+    def table(self, table: type[BaseModel], at: int, depth: int) -> Any:
         if depth > _MAX_DEPTH:
             raise ValueError("its objects are nested too deeply")
-        fields = _padded(self._reader.fields(at), slot_count(name))
+        fields = _padded(self._reader.fields(at), slot_count(table))
         values: dict[str, Any] = {}
-        required = _required(name)
-        for slot in TABLES[name]:
+        required = _required(table)
+        for slot in slots(table):
             values[slot.attribute] = value = self._field(slot.kind, fields[slot.number : slot.number + 2], depth)
             if value is None and slot.attribute in required:
-                raise ValueError(f"{name} without {slot.attribute}")
-        return getattr(model, name).model_construct(**values)
+                raise ValueError(f"{table.__name__} without {slot.attribute}")
+        return table.model_construct(**values)
 
     def _field(self, kind: Kind, at: list[int], depth: int) -> Any:
         if isinstance(kind, Scalar):
@@ -221,7 +221,7 @@ class _BlockReader:
         if not at[0]:
             return None
         if isinstance(kind, Table):
-            return self.table(kind.name, self._reader.follow(at[0]), depth + 1)
+            return self.table(kind.model, self._reader.follow(at[0]), depth + 1)
         if isinstance(kind, Vector):
             return tuple(self._item(kind.of, item, depth) for item in self._reader.vector(at[0], 4))
         if kind is Plain.TIME:
@@ -233,7 +233,7 @@ class _BlockReader:
             return self._field(kind, [at], depth)
         value = self._union(kind, _padded(self._reader.fields(self._reader.follow(at)), 2), depth)
         if value is None:
-            raise ValueError(f"a list of {kind.name} with an empty element")
+            raise ValueError(f"a list with an empty {kind.noun}")
         return value
 
     def _scalar(self, kind: Scalar, at: int) -> Any:
@@ -251,10 +251,11 @@ class _BlockReader:
         if not number:
             return None
         if number > len(kind.members):
-            raise ValueError(f"unknown {kind.name} number {number}")
+            raise ValueError(f"unknown {kind.noun} number {number}")
+        member = kind.members[number - 1]
         if not at[1]:
-            raise ValueError(f"{kind.members[number - 1]} without content")
-        return self.table(kind.members[number - 1], self._reader.follow(at[1]), depth + 1)
+            raise ValueError(f"{member.__name__} without content")
+        return self.table(member, self._reader.follow(at[1]), depth + 1)
 
 
 def _padded(positions: Any, count: int) -> list[int]:
@@ -263,9 +264,8 @@ def _padded(positions: Any, count: int) -> list[int]:
 
 
 @cache
-def _required(name: str) -> frozenset[str]:
-    fields = getattr(model, name).model_fields
-    return frozenset(attribute for attribute, field in fields.items() if field.is_required())
+def _required(table: type[BaseModel]) -> frozenset[str]:
+    return frozenset(attribute for attribute, field in table.model_fields.items() if field.is_required())
 
 
 def _plain(kind: Kind, data: bytes) -> Any:

@@ -1,157 +1,29 @@
 """Which attribute of a metadata object lies in which slot of its flatbuffers table (specification: opendatafabric.fbs).
 
-One line for each table, the slots in order, each ``attribute:kind``. Kinds:
-
-- ``string bytes time``, ``hash`` (binary multihash, text in the model), ``did`` (binary dataset id, text in the model)
-  and ``json`` (a string that holds a JSON object);
-- ``bool uint8 … uint64 int32 int64``: a scalar that is left out when 0; with ``?`` one that is left out when None;
-- the name of an enumeration of ``ENUMS`` (with or without ``?``), of a table of ``TABLES``, or of a union of
-  ``UNIONS``, which takes two slots;
-- ``[kind]``: a vector.
+The models of the specification say it: a slot for each field, in the order of the fields, but two for a union, whose
+members are numbered in their order from 1. A ``kind`` that names the member of a union has no slot.
 """
 
 from __future__ import annotations
 
+import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from functools import cache
+from typing import Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
-from airflow_provider_odf.merge_strategies import MERGE_STRATEGIES, Traits
-from airflow_provider_odf.read_steps import READ_STEPS
+from pydantic import BaseModel
 
-SCALARS = {
-    "bool": "?",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "uint64": "Q",
-    "uint8": "B",
-}
+from airflow_provider_odf.manifest import base, model
+from airflow_provider_odf.manifest.base import Spelled, Variant
+
+SCALARS = {"bool": "?", "int16": "h", "int32": "i", "uint32": "I", "uint64": "Q"}
 """Scalar -> its letter in ``struct``."""
-
-ENUMS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "DatasetKind": ("int32", ("Root", "Derivative")),
-    "SourceOrdering": ("int32", ("ByEventTime", "ByName")),
-    "CompressionFormat": ("int32", ("Gzip", "Zip")),
-    "MqttQos": ("int32", ("AtMostOnce", "AtLeastOnce", "ExactlyOnce")),
-    "TimeUnit": ("int16", ("Second", "Millisecond", "Microsecond", "Nanosecond")),
-}
-"""Enumeration -> its scalar, and its values in the order of their numbers."""
-
-
-def _members(prefix: str, names: str) -> tuple[str, ...]:
-    return tuple(prefix + name for name in names.split())
-
-
-UNIONS: dict[str, tuple[str, ...]] = {
-    "MetadataEvent": _members(
-        "",
-        "AddData ExecuteTransform Seed SetPollingSource SetTransform SetVocab SetAttachments SetInfo SetLicense "
-        "SetDataSchema AddPushSource DisablePushSource DisablePollingSource",
-    ),
-    "FetchStep": _members("FetchStep", "Url FilesGlob Container Mqtt EthereumLogs"),
-    "EventTimeSource": _members("EventTimeSource", "FromMetadata FromPath FromSystemTime"),
-    "SourceCaching": _members("SourceCaching", "Forever"),
-    "PrepStep": _members("PrepStep", "Decompress Pipe"),
-    "ReadStep": _members("ReadStep", " ".join(READ_STEPS)),
-    "Transform": _members("Transform", "Sql"),
-    "MergeStrategy": _members("MergeStrategy", " ".join(MERGE_STRATEGIES)),
-    "Attachments": _members("Attachments", "Embedded"),
-    "DataType": _members(
-        "DataType",
-        "Binary Bool Date Decimal Duration Float16 Float32 Float64 Int8 Int16 Int32 Int64 UInt8 UInt16 UInt32 UInt64 "
-        "List Map Null Option Struct Time Timestamp String",
-    ),
-}
-"""Union -> its members in the order of their numbers, which start at 1."""
-
-
-def _merge_slots(traits: Traits) -> str:
-    return "primary_key:[string]" + " compare_columns:[string]" * traits.compares_columns
-
-
-_EMPTY = (
-    "DisablePollingSource EventTimeSourceFromMetadata EventTimeSourceFromSystemTime SourceCachingForever "
-    "MergeStrategyAppend DataTypeBool DataTypeDate DataTypeFloat16 DataTypeFloat32 DataTypeFloat64 DataTypeInt8 "
-    "DataTypeInt16 DataTypeInt32 DataTypeInt64 DataTypeUInt8 DataTypeUInt16 DataTypeUInt32 DataTypeUInt64 DataTypeNull "
-    "DataTypeString"
-)
-
-_SLOTS = {
-    "MetadataBlock": "system_time:time prev_block_hash:hash sequence_number:uint64 event:MetadataEvent",
-    # events
-    "AddData": "prev_checkpoint:hash prev_offset:uint64? new_data:DataSlice new_checkpoint:Checkpoint "
-    "new_watermark:time new_source_state:SourceState extra:ExtraAttributes",
-    "ExecuteTransform": "query_inputs:[ExecuteTransformInput] prev_checkpoint:hash prev_offset:uint64? "
-    "new_data:DataSlice new_checkpoint:Checkpoint new_watermark:time",
-    "Seed": "dataset_id:did dataset_kind:DatasetKind",
-    "SetPollingSource": "fetch:FetchStep prepare:[PrepStep] read:ReadStep preprocess:Transform merge:MergeStrategy",
-    "SetTransform": "inputs:[TransformInput] transform:Transform",
-    "SetVocab": "offset_column:string operation_type_column:string system_time_column:string event_time_column:string",
-    "SetAttachments": "attachments:Attachments",
-    "SetInfo": "description:string keywords:[string]",
-    "SetLicense": "short_name:string name:string spdx_id:string website_url:string",
-    "SetDataSchema": "raw_arrow_schema:bytes schema_:DataSchema",
-    "AddPushSource": "source_name:string read:ReadStep preprocess:Transform merge:MergeStrategy",
-    "DisablePushSource": "source_name:string",
-    # data
-    "DataSlice": "logical_hash:hash physical_hash:hash offset_interval:OffsetInterval size:uint64",
-    "OffsetInterval": "start:uint64 end:uint64",
-    "Checkpoint": "physical_hash:hash size:uint64",
-    "SourceState": "source_name:string kind:string value:string",
-    "ExecuteTransformInput": "dataset_id:did prev_block_hash:hash new_block_hash:hash prev_offset:uint64? "
-    "new_offset:uint64?",
-    "ExtraAttributes": "entries:json",
-    # sources
-    "FetchStepUrl": "url:string event_time:EventTimeSource cache:SourceCaching headers:[RequestHeader]",
-    "FetchStepFilesGlob": "path:string event_time:EventTimeSource cache:SourceCaching order:SourceOrdering?",
-    "FetchStepContainer": "image:string command:[string] args:[string] env:[EnvVar]",
-    "FetchStepMqtt": "host:string port:int32 username:string password:string topics:[MqttTopicSubscription]",
-    "FetchStepEthereumLogs": "chain_id:uint64? node_url:string filter:string signature:string",
-    "MqttTopicSubscription": "path:string qos:MqttQos?",
-    "EventTimeSourceFromPath": "pattern:string timestamp_format:string",
-    "RequestHeader": "name:string value:string",
-    "EnvVar": "name:string value:string",
-    "PrepStepDecompress": "format:CompressionFormat sub_path:string",
-    "PrepStepPipe": "command:[string]",
-    # reading and merging
-    "ReadStepCsv": "ddl_schema:[string] separator:string encoding:string quote:string escape:string header:bool? "
-    "infer_schema:bool? null_value:string date_format:string timestamp_format:string schema_:DataSchema",
-    "ReadStepGeoJson": "ddl_schema:[string] schema_:DataSchema",
-    "ReadStepEsriShapefile": "ddl_schema:[string] sub_path:string schema_:DataSchema",
-    "ReadStepParquet": "ddl_schema:[string] schema_:DataSchema",
-    "ReadStepJson": "sub_path:string ddl_schema:[string] date_format:string encoding:string timestamp_format:string "
-    "schema_:DataSchema",
-    "ReadStepNdJson": "ddl_schema:[string] date_format:string encoding:string timestamp_format:string "
-    "schema_:DataSchema",
-    "ReadStepNdGeoJson": "ddl_schema:[string] schema_:DataSchema",
-    "TransformSql": "engine:string version:string query:string queries:[SqlQueryStep] temporal_tables:[TemporalTable]",
-    "SqlQueryStep": "alias:string query:string",
-    "TemporalTable": "name:string primary_key:[string]",
-    "TransformInput": "dataset_ref:string alias:string",
-    **{f"MergeStrategy{name}": _merge_slots(traits) for name, traits in MERGE_STRATEGIES.items() if traits.has_key},
-    # attachments
-    "AttachmentsEmbedded": "items:[AttachmentEmbedded]",
-    "AttachmentEmbedded": "path:string content:string",
-    # schemas
-    "DataSchema": "fields:[DataField] extra:ExtraAttributes",
-    "DataField": "name:string type:DataType extra:ExtraAttributes",
-    "DataTypeBinary": "fixed_length:uint64?",
-    "DataTypeDecimal": "precision:uint32 scale:int32",
-    "DataTypeDuration": "unit:TimeUnit?",
-    "DataTypeList": "item_type:DataType fixed_length:uint64?",
-    "DataTypeMap": "key_type:DataType value_type:DataType keys_sorted:bool?",
-    "DataTypeOption": "inner:DataType",
-    "DataTypeStruct": "fields:[DataField]",
-    "DataTypeTime": "unit:TimeUnit?",
-    "DataTypeTimestamp": "unit:TimeUnit? timezone:string",
-} | dict.fromkeys(_EMPTY.split(), "")
 
 
 class Plain(Enum):
-    """Kinds without parameters."""
+    """Kinds without parameters. Hashes and ids are text in the model; JSON is the text of an object."""
 
     STRING = "string"
     JSON = "json"
@@ -163,7 +35,10 @@ class Plain(Enum):
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number; ``values`` are the names of an enumeration, empty for a plain number."""
+    """A number; ``values`` are the names of an enumeration in the order of their numbers, empty for a plain number.
+
+    It is left out when None if it is optional, else when 0.
+    """
 
     type: str
     is_optional: bool
@@ -172,15 +47,15 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Table:
-    name: str
+    model: type[BaseModel]
 
 
 @dataclass(frozen=True)
 class OneOf:
     """A union. In a vector each item lies in a table of its own (``PrepStepWrapper``)."""
 
-    name: str
-    members: tuple[str, ...]
+    noun: str
+    members: tuple[type[BaseModel], ...]
 
 
 @dataclass(frozen=True)
@@ -200,36 +75,58 @@ class Slot:
     kind: Kind
 
 
-_PLAIN = {plain.value: plain for plain in Plain}
+_PLAIN = {
+    str: Plain.STRING,
+    base.RefText: Plain.STRING,
+    base.Base64: Plain.BYTES,
+    base.Hash: Plain.HASH,
+    base.IdText: Plain.DID,
+    base.Time: Plain.TIME,
+}
+_NUMBERS = {base.Bool: "bool", base.UInt64: "uint64", model.TimeUnit: "int16"}
+"""Annotation -> its scalar; other numbers and enumerations are ``int32``."""
+
+_SPECIAL: dict[tuple[type[BaseModel], str], Kind] = {
+    (model.ExtraAttributes, "entries"): Plain.JSON,
+    (model.DataTypeDecimal, "precision"): Scalar("uint32", is_optional=False),
+}
+"""Fields that have another kind than their annotation says."""
 
 
-def _kind(text: str) -> Kind:
-    if text in _PLAIN:
-        return _PLAIN[text]
-    if text.startswith("["):
-        return Vector(_kind(text[1:-1]))
-    name, is_optional = text.removesuffix("?"), text.endswith("?")
-    if name in SCALARS:
-        return Scalar(name, is_optional)
-    if name in ENUMS:
-        return Scalar(ENUMS[name][0], is_optional, ENUMS[name][1])
-    return OneOf(name, UNIONS[name]) if name in UNIONS else Table(name)
+@cache
+def slots(table: type[BaseModel]) -> tuple[Slot, ...]:
+    """Return the slots of a model, in order."""
+    return tuple(_slots(table))
 
 
-def _slots(line: str) -> tuple[Slot, ...]:
-    slots: list[Slot] = []
-    number = 0
-    for part in line.split():
-        attribute, _, text = part.partition(":")
-        slots.append(Slot(attribute, number, _kind(text)))
-        number += 2 if isinstance(slots[-1].kind, OneOf) else 1
-    return tuple(slots)
+def _slots(table: type[BaseModel]) -> Iterator[Slot]:
+    hints, number = get_type_hints(table, include_extras=True), 0
+    for name in table.model_fields:
+        if name == "kind" and issubclass(table, Variant):
+            continue
+        kind = _SPECIAL.get((table, name)) or _kind(hints[name])
+        yield Slot(name, number, kind)
+        number += 2 if isinstance(kind, OneOf) else 1
 
 
-TABLES: dict[str, tuple[Slot, ...]] = {name: _slots(line) for name, line in _SLOTS.items()}
-"""Class of the manifest model -> its slots."""
+def _kind(hint: Any, *, is_optional: bool = False) -> Kind:
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (argument for argument in get_args(hint) if argument is not types.NoneType)
+        return _kind(hint, is_optional=True)
+    if get_origin(hint) is tuple:
+        return Vector(_kind(get_args(hint)[0]))
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return Table(hint)
+    annotated, *marks = get_args(hint)
+    values = get_args(annotated) if get_origin(annotated) is Literal else ()
+    spelled = next((mark for mark in marks if isinstance(mark, Spelled)), None)
+    if spelled is not None and not values:
+        return OneOf(spelled.noun, get_args(annotated) or (annotated,))
+    return Scalar(_NUMBERS.get(hint, "int32"), is_optional, values)
 
 
-def slot_count(table: str) -> int:
-    slots = TABLES[table]
-    return slots[-1].number + (2 if isinstance(slots[-1].kind, OneOf) else 1) if slots else 0
+def slot_count(table: type[BaseModel]) -> int:
+    last = slots(table)[-1:]
+    return last[0].number + (2 if isinstance(last[0].kind, OneOf) else 1) if last else 0
