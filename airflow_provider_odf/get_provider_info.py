@@ -93,13 +93,14 @@ _OPTIONS = {
         example="/shared/odf-work",
     ),
     "spark_conn_id": _option(
-        "Default connection of type ``spark``; ``odf.yaml`` overrides it. "
+        "Default connection of type ``spark`` or ``spark_connect``; ``odf.yaml`` overrides it. "
         "Empty: Spark runs in a child process of the task.",
         example="spark_default",
     ),
     "spark": _option(
         "When a merge uses Spark; ``odf.yaml`` overrides it. ``needed``: if Arrow cannot do the work. ``always``: its "
-        "tasks read and merge all rows. Empty: ``needed`` in a child process of the task, ``always`` on a connection.",
+        "tasks read and merge all rows. Empty: ``needed`` in a child process of the task and on Spark Connect, "
+        "``always`` on a connection of type ``spark``.",
         example="always",
     ),
     "local_master": _option("Spark master of the child process.", default="local[*]", example="local[2]"),

@@ -11,11 +11,13 @@ from pathlib import Path
 from airflow_provider_odf import protocol
 from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.engine import session
-from airflow_provider_odf.engine.request import answer
+from airflow_provider_odf.engine.request import answer, failure
+from airflow_provider_odf.engine.task_watch import end_with_task
 
 
 def run(request_file: str, response_file: str) -> None:
     """Answer the request in a file and append the responses to another as they come."""
+    end_with_task(Path(request_file))
     request = protocol.loads_request(Path(request_file).read_text(encoding="utf-8"))
     operation = protocol.operation(request)
     if isinstance(request, protocol.MergeRequest) and request.spark is None:
@@ -27,7 +29,13 @@ def run(request_file: str, response_file: str) -> None:
         def respond(response: protocol.Response) -> None:
             responses.write(protocol.dumps_response(operation, response) + "\n")
 
-        respond(answer(spark, request, respond))
+        try:
+            if not (isinstance(request, protocol.MergeRequest) and request.spark == "needed"):
+                session.start_worker(spark)
+        except Exception as e:
+            respond(failure(e, request))
+        else:
+            respond(answer(spark, request, respond))
     spark.stop()
 
 

@@ -21,6 +21,7 @@ from airflow_provider_odf.wording import cell, table
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.runner.masters import SparkChoice
 
 MAX_TABLE_ROWS = 1000
 """Maximum number of rows in a printed table."""
@@ -70,7 +71,28 @@ ForbidOption = Annotated[
     list[str] | None,
     typer.Option(help="Forbid a kind of step: Pipe or Container.", metavar="KIND"),
 ]
+SparkOption = Annotated[
+    str | None,
+    typer.Option(
+        "--spark",
+        help="When merges use Spark: needed (if Arrow cannot do the work), or always (its tasks read and merge all "
+        "rows). Or a master of Spark: local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT, which are always used, or "
+        "sc://HOST:PORT (Spark Connect), which is used if needed.",
+        metavar="needed|always|MASTER",
+        show_default="odf.yaml, else needed",
+    ),
+]
 VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Print progress messages and tracebacks.")]
+
+
+def spark_choice(text: str | None) -> SparkChoice:
+    """Return the choice of the option ``--spark``."""
+    from airflow_provider_odf.runner import masters
+
+    try:
+        return masters.parse(text)
+    except InvalidInput as e:
+        raise typer.BadParameter(str(e), param_hint="--spark") from e
 
 
 def open_store(store: str | None, input_stores: Sequence[str] | None = None) -> Store:

@@ -18,6 +18,7 @@ from airflow_provider_odf.cli.options import (
     ForbidOption,
     InputStoresOption,
     NameArgument,
+    SparkOption,
     StoreOption,
     SystemTimeOption,
     VerboseOption,
@@ -28,6 +29,7 @@ from airflow_provider_odf.cli.options import (
     note_new_store,
     open_store,
     print_problems,
+    spark_choice,
 )
 from airflow_provider_odf.cycle.cycle import Cycle, spark_of
 from airflow_provider_odf.cycle.messages import Outcome, Progress, silent
@@ -35,8 +37,6 @@ from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.run import run_all, run_push
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, UnexpectedError
 from airflow_provider_odf.owned_folders import TemporaryDirectory
-from airflow_provider_odf.protocol import SparkUse
-from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.source.options import from_environment
 
 
@@ -46,20 +46,14 @@ def run(
     input_store: InputStoresOption = None,
     system_time: SystemTimeOption = None,
     forbid: ForbidOption = None,
-    spark: Annotated[
-        SparkUse | None,
-        typer.Option(
-            help="When merges use Spark: needed (if Arrow cannot do the work), or always (its tasks read and merge all "
-            "rows).",
-            show_default="odf.yaml, else needed",
-        ),
-    ] = None,
+    spark: SparkOption = None,
     verbose: VerboseOption = False,
 ) -> None:
     """Run one cycle of each dataset: poll, merge, test the contract, publish.
 
     All datasets share one JVM. It is only started if there is new data that needs Spark.
     """
+    choice = spark_choice(spark)
     time = instant(system_time)
     options = from_environment(os.environ, forbid or ())
     target = open_store(store, input_store)
@@ -72,12 +66,12 @@ def run(
     note_new_store(target)
     code = 2 if loaded.problems else 0
     author = of_command("odf run", time=str(time) if system_time is not None else None)
-    with LocalRunner() as runner:
+    with choice.runner() as runner:
         cycles = [
             Cycle(
                 *(target, str(m.snapshot.alias), runner, time, m, os.environ, options),
                 progress=progress(verbose),
-                spark=spark or spark_of(m),
+                spark=choice.of(spark_of(m)),
                 author=author,
             )
             for m in loaded.manifests
@@ -137,24 +131,26 @@ def push(
     store: StoreOption = None,
     system_time: SystemTimeOption = None,
     forbid: ForbidOption = None,
+    spark: SparkOption = None,
     verbose: VerboseOption = False,
 ) -> None:
     """Push files into a dataset: merge, test the contract, publish.
 
     If the dataset has a polling source, the files are read as if that source had fetched them.
     """
+    choice = spark_choice(spark)
     time = instant(system_time)
     target = existing_store(store) if manifest is None else open_store(store)
     event = instant(event_time, "--event-time") if event_time is not None else None
     options = from_environment(os.environ, forbid or ())
-    with _uris(file) as (uris, label), LocalRunner() as runner:
+    with _uris(file) as (uris, label), choice.runner() as runner:
         declared = manifest_of(manifest, name, target) if manifest is not None else None
         dataset = str(declared.snapshot.alias if declared else target.dataset(name).alias)
         author = of_command("odf push", time=str(time) if system_time is not None else None)
         cycle = Cycle(
             *(target, dataset, runner, time, declared, os.environ, options),
             progress=progress(verbose),
-            spark=spark_of(declared),
+            spark=choice.of(spark_of(declared)),
             author=author,
         )
         data = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)

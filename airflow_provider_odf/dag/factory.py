@@ -62,7 +62,7 @@ def build_dags(
     :param schedule: for datasets without one in ``odf.yaml``.
     :param store: path or URI of the store, in place of the connection's.
     :param odf_conn_id: connection of type ``odf`` that names the store.
-    :param spark_conn_id: connection of type ``spark``; without one Spark runs in a child process of the task.
+    :param spark_conn_id: connection of type ``spark`` or ``spark_connect``; without one Spark runs in a child process.
     """
     path = _folder(folder)
     only = get_parsing_context().dag_id

@@ -89,4 +89,6 @@ def _may_be_batched(transform: Transform | None) -> bool:
 
 def _is_row_wise(frame: DataFrame) -> bool:
     """Whether each row of a frame depends on one row only, whatever other rows there are."""
+    if spark_internals.is_remote(frame.sparkSession):
+        return False  # nobody knows
     return _ROW_WISE.issuperset(spark_internals.node_names(frame))

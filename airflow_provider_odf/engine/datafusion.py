@@ -19,8 +19,8 @@ from airflow_provider_odf.datafusion import determinism, types
 from airflow_provider_odf.datafusion.plan import INPUT, TransformPlan, installed_version, plan, plan_transform
 from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.datafusion.run import Job
-from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.spark_internals import heap_bytes, is_remote
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep, Transform
 from airflow_provider_odf.read_steps import Types
@@ -154,7 +154,7 @@ def _job(
         tables=columns,
         output=pa.schema([pa.field(f.name, types.to_spark(f.type)) for f in output]),
         version=installed_version(),
-        memory=max(spark_internals.heap_bytes() // 2, _LEAST_MEMORY),
+        memory=_LEAST_MEMORY if is_remote(spark) else max(heap_bytes() // 2, _LEAST_MEMORY),
         scratch=spark.conf.get("spark.local.dir", "") or "",
         purpose=purpose,
     )

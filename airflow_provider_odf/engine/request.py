@@ -12,6 +12,7 @@ from airflow_provider_odf import errors
 from airflow_provider_odf.engine import session, spark_errors
 from airflow_provider_odf.engine.hidden_values import HIDDEN, sensitive_of, without_values
 from airflow_provider_odf.engine.optional_spark import NeedsSpark
+from airflow_provider_odf.engine.spark_internals import is_remote
 from airflow_provider_odf.protocol import (
     ContractTestRequest,
     InternalError,
@@ -46,16 +47,27 @@ def answer(
         if spark is None:
             return _merge_without_spark(request, lambda message: respond(Progress(message)), heap)
         respond(Progress(engine=session.describe(spark)))
-        return _execute(session.of_request(spark), request, lambda message: respond(Progress(message)))
+        with session.of_request(spark) as own:
+            return _execute(own, request, lambda message: respond(Progress(message)))
     except NeedsSpark:
         raise
-    except errors.OdfError as e:
-        return _internal(e, request) if e.is_transient else InvalidQuery(without_values(str(e), request))
     except Exception as e:
-        if refused := spark_errors.refusal(e, _queries(request)):
-            return InvalidQuery(without_values(str(refused), request, is_of_spark=True))
-        scratch = spark.conf.get("spark.local.dir", "") if spark is not None else ""
-        return _internal(spark_errors.storage_failure(e, scratch or "") or e, request)
+        scratch = spark.conf.get("spark.local.dir", "") if spark is not None and not is_remote(spark) else ""
+        return failure(e, request, scratch or "")
+
+
+def failure(error: Exception, request: Request, scratch: str = "") -> Response:
+    """Return the response for an error of Spark, of the operating system, or that nobody expects. ``scratch`` is the
+    folder of Spark's temporary files."""
+    if isinstance(error, errors.OdfError):
+        if error.is_transient:
+            return _internal(error, request)
+        return InvalidQuery(without_values(str(error), request))
+    if unfit := spark_errors.unfit(error):
+        return InternalError(unfit)
+    if refused := spark_errors.refusal(error, _queries(request)):
+        return InvalidQuery(without_values(str(refused), request, is_of_spark=True))
+    return _internal(spark_errors.storage_failure(error, scratch) or error, request)
 
 
 def _internal(error: Exception, request: Request) -> InternalError:

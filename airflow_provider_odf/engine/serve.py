@@ -2,6 +2,8 @@
 
 Spark starts with the first request that needs it.
 
+Spark is a JVM of this process, or a Spark Connect server.
+
 Each line has a number from the client, a space and the JSON of the protocol. The process and the JVM end at an empty
 line, at the end of the input, or when the parent or the JVM ends.
 """
@@ -16,9 +18,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, TypeAlias
 
 from airflow_provider_odf import protocol
@@ -41,6 +44,9 @@ class Event:
 Events: TypeAlias = "queue.SimpleQueue[Event | None]"
 """Events in order, and None at the end."""
 
+Connect: TypeAlias = "Callable[[SparkSession | None], SparkSession]"
+"""Returns a session of a Spark Connect server: the one before, if the server still knows it."""
+
 _JVM_EXIT_SECONDS = 0.5
 
 _WATCH_SECONDS = 0.5
@@ -52,25 +58,33 @@ JVM_GONE = 70
 """Exit code after an unexpected end of the JVM."""
 
 
-def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, work: str, parent: int) -> NoReturn:
+def serve(
+    app_name: str, master: str, conf: Mapping[str, str], threads: int, work: str, parent: int, code: str = ""
+) -> NoReturn:
     """Answer requests until the input, the parent or the JVM ends.
 
+    :param code: zip of the engine for the workers of a Spark Connect server, whose URL is in ``SPARK_REMOTE``. Without
+        it, Spark starts in this process.
     :param work: directory for temporary files, removed at the end.
     :param parent: id of the client's process. This process ends with it.
     """
     close_to_others()
     responses = _claim_stdout()
-    threading.Thread(target=_watch_parent, args=(parent, work), daemon=True).start()
     own = {"spark.local.dir": work, "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work}"}
     own["spark.driver.extraJavaOptions"] += " " + conf.get("spark.driver.extraJavaOptions", "")
     settings = session.SETTINGS | dict(conf) | own
     events: Events = queue.SimpleQueue()
     handler = RequestHandler(responses, events, settings)
+    remote = partial(session.connect, os.environ["SPARK_REMOTE"], app_name, code) if code else None
+    threading.Thread(target=_watch_parent, args=(parent, handler, work), daemon=True).start()
     threading.Thread(target=_read_requests, args=(events,), daemon=True).start()
     with ThreadPoolExecutor(threads, thread_name_prefix="request") as pool:
         for event in iter(events.get, None):
             # In this thread, the main one: the kernel ends the JVM when the thread that started it ends.
-            if handler.spark is None and handler.needs_spark(event):
+            if remote is not None:
+                if handler.needs_spark(event) and not handler.connect(event, remote):
+                    continue
+            elif handler.spark is None and handler.needs_spark(event):
                 handler.respond(event, protocol.Progress("starting Spark", protocol.Engine(app_name)))
                 spark, jvm = session.start_local(app_name, master, settings, meanwhile=_import_operations)
                 threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
@@ -80,11 +94,12 @@ def serve(app_name: str, master: str, conf: Mapping[str, str], threads: int, wor
             pool.submit(handler.handle, event)
         # No client waits for the requests that still run.
         handler.close()
-        if handler.spark is not None and session.has_listener(handler.spark):
-            handler.spark.stop()  # else the listener would not report the application's end
-        if handler.jvm is not None:
+        if handler.jvm is not None and handler.spark is not None:
+            if session.has_listener(handler.spark):
+                handler.spark.stop()  # else the listener would not report the application's end
             handler.jvm.kill()
             handler.jvm.wait()
+        handler.release()
         _exit(0, work)
 
 
@@ -131,6 +146,24 @@ class RequestHandler:
         if not (isinstance(outcome, protocol.InternalError) and self._has_lost_jvm()):
             self.respond(event, outcome)
 
+    def connect(self, event: Event, remote: Connect) -> bool:
+        """Connect to a Spark Connect server, unless it still knows the session. Return whether that was possible, else
+        answer the request."""
+        from airflow_provider_odf.engine.request import failure
+
+        try:
+            self.spark = remote(self.spark)
+        except Exception as e:
+            self.spark = None
+            self.respond(event, failure(e, event.request))
+        return self.spark is not None
+
+    def release(self) -> None:
+        """Release the session of a Connect server."""
+        if self.jvm is None and self.spark is not None:
+            remote, self.spark = self.spark, None
+            session.release(remote)
+
     def respond(self, event: Event, response: protocol.Response) -> None:
         """Write one response line as a whole."""
         operation = protocol.operation(event.request)
@@ -166,13 +199,14 @@ def _claim_stdout() -> BinaryIO:
     return responses
 
 
-def _watch_parent(parent: int, work: str) -> NoReturn:
+def _watch_parent(parent: int, handler: RequestHandler, work: str) -> NoReturn:
     """End this process with its parent.
 
     The input may stay open after the parent's end, if a process that the parent forked holds the pipe.
     """
     while os.getppid() == parent:
         time.sleep(_WATCH_SECONDS)
+    handler.release()
     _exit(PARENT_GONE, work)
 
 

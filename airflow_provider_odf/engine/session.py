@@ -12,13 +12,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_odf.closed_files import spark_settings
 from airflow_provider_odf.engine import jvm, spark_internals
+from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import Engine
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 BOUNDARY: dict[str, str] = {
@@ -116,15 +118,105 @@ def start_local(
     return SparkSession(SparkContext(conf=spark_conf, gateway=gateway)), process
 
 
-def of_request(spark: SparkSession) -> SparkSession:
-    """Return a session for one request on the same Spark context, with its own views and settings.
+def start_worker(spark: SparkSession) -> None:
+    """Run a Python worker on an executor, which fails if its Python or its libraries do not fit, before any work is
+    done.
 
-    It sets the limits on SQL and what decides about values again, whatever the cluster's configuration says.
+    :raises PySparkException, Py4JJavaError: it failed, see `spark_errors.unfit`.
     """
+    spark.range(1).mapInArrow(_pass_on, "id LONG").collect()
+
+
+def _pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    return batches
+
+
+def connect(url: str, app_name: str, code: str, before: SparkSession | None = None) -> SparkSession:
+    """Return a session of a Spark Connect server, with the engine's settings: the one before, if the server still knows
+    it. Its workers import the engine from ``code``, a zip, which the server gets once. ``app_name`` names its requests
+    in lineage.
+
+    :raises InvalidInput: the server has another version of Spark.
+    :raises PySparkException: the server cannot be reached.
+    """
+    import pyspark
+    from pyspark.sql.connect.session import SparkSession as RemoteSession
+
+    if before is not None:
+        if _is_known(before):
+            return before
+        before.stop()  # else pyspark would still use it as its default session
+    _quiet()
+    remote: SparkSession = _with_patience(RemoteSession.builder.remote(url).create())
+    if remote.version.split(".")[:2] != pyspark.__version__.split(".")[:2]:
+        remote.stop()
+        raise InvalidInput(
+            f"the Spark Connect server has Spark {remote.version}, but this client has pyspark {pyspark.__version__}: "
+            "use the same minor version"
+        )
+    settable = {k: v for k, v in SETTINGS.items() if k.startswith("spark.sql.") and k not in _STATIC}
+    for key, value in (settable | {_APPLICATION: app_name}).items():
+        remote.conf.set(key, value)
+    remote.addArtifacts(code, pyfile=True)
+    return remote
+
+
+_APPLICATION = "spark.odf.application"
+"""Setting of a session of a Connect server: the name that its application would have."""
+
+_STATIC = ("spark.sql.catalogImplementation",)
+"""SQL settings that only the start of Spark can set."""
+
+
+def _with_patience(remote: Any) -> Any:
+    """Return a session that tries a server that does not answer for about 40 seconds, not for ten minutes."""
+    from pyspark.sql.connect.client.retries import DefaultPolicy
+
+    remote.client.set_retry_policies([DefaultPolicy(max_retries=8, max_backoff=10_000)])
+    return remote
+
+
+def _is_known(remote: SparkSession) -> bool:
+    """Whether the server still has a session: it was not restarted, and did not release it for being idle."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return remote.conf.get(_APPLICATION, None) is not None
+    except PySparkException:
+        return False
+
+
+@contextmanager
+def of_request(spark: SparkSession) -> Iterator[SparkSession]:
+    """Open a session for one request on the same Spark context, with its own views and settings.
+
+    It sets the limits on SQL and what decides about values again, whatever the cluster's configuration says. A session
+    of a Connect server is a clone of one that has them, with the code of the engine, and is released after the request.
+    """
+    if spark_internals.is_remote(spark):
+        clone = _with_patience(cast(Any, spark).cloneSession())
+        clone.release_session_on_close = True  # pyspark 4.2 leaves it out in clones
+        _clones.add(clone)
+        try:
+            yield clone
+        finally:
+            _clones.discard(clone)
+            clone.stop()
+        return
     session = spark.newSession()
     for key, value in (BOUNDARY | VALUES).items():
         session.conf.set(key, value)
-    return session
+    yield session
+
+
+_clones: set[Any] = set()
+"""Sessions of a Connect server whose requests run."""
+
+
+def release(remote: SparkSession) -> None:
+    """Release a session of a Connect server and those of its requests, whose jobs are cancelled."""
+    for session in (*_clones, remote):
+        session.stop()
 
 
 @contextmanager
@@ -139,8 +231,11 @@ def setting(spark: SparkSession, key: str, value: str) -> Iterator[None]:
 
 
 def describe(spark: SparkSession) -> Engine:
-    """Return the application of a session. A listener without a run id of its own has the empty one."""
+    """Return the application of a session. A listener without a run id of its own has the empty one. That of a Connect
+    server does not know whose requests it answers."""
     conf = spark.conf
+    if spark_internals.is_remote(spark):
+        return Engine(conf.get(_APPLICATION) or "", spark.version)
     run = conf.get(RUN_ID, "") if has_listener(spark) else None
     return Engine(conf.get("spark.app.name", "") or "", spark.version, run)
 

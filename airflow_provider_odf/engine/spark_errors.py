@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -39,6 +40,47 @@ def refusal(error: BaseException, queries: Mapping[str, str] = MappingProxyType(
     if user_error is None:
         return _damaged_file(error) or _worker_error(error)
     return InvalidQuery(": ".join(filter(None, [_place(user_error, queries), message(user_error)])))
+
+
+def unfit(error: BaseException) -> str | None:
+    """Return what is wrong with the cluster, None for other errors: its workers have another Python or Spark than this
+    process or lack a library, or the Spark Connect server was lost. Both sides are named."""
+    texts = [*map(str, _chain(error))]
+    if lost := next((e for e in _chain(error) if (e.getCondition() or "").startswith(_LOST)), None):
+        return (
+            f"the Spark Connect server was lost ({lost.getCondition()}): it was restarted or cannot be reached; "
+            "nothing was published, run again when it is up"
+        )
+    ours = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for text in texts:
+        if other := re.search(r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+)", text, re.DOTALL):
+            return (
+                f"the executors run Python {other[1]}, but this process runs Python {ours}: "
+                f"install Python {ours} there and name it {_PLACE}"
+            )
+        if missing := re.search(r"ModuleNotFoundError: No module named '(\w+)|(\w+) >= \S+ must be installed", text):
+            name = missing[1] or missing[2]
+            return (
+                f"the Python of the executors has no package {name}: install {name} {_version(name)} there, as here, "
+                f"or name another Python {_PLACE}"
+            )
+        if missing := re.search(r'Cannot run program "([^"]+)"', text):
+            return f"the executors have no program {missing[1]}: install Python {ours} there and name it {_PLACE}"
+    return None
+
+
+_PLACE = "in the setting spark.pyspark.python, or in PYSPARK_PYTHON of a Spark Connect server"
+
+_LOST = ("INVALID_HANDLE.", "NO_ACTIVE_SESSION", "RESPONSE_ALREADY_RECEIVED", "RETRIES_EXCEEDED", "SESSION_")
+
+
+def _version(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def unreadable_file(error: BaseException) -> str | None:
@@ -88,7 +130,8 @@ def _raised_in_worker(error: BaseException, kind: type[Exception]) -> str | None
     name = re.escape(f"{kind.__module__}.{kind.__qualname__}")
     for failure in _chain(error):
         raised = re.findall(rf"(?m)^{name}: (.*)$", str(failure))
-        if failure.getCondition() == "PYTHON_EXCEPTION" and raised:
+        is_of_python = failure.getCondition() == "PYTHON_EXCEPTION" or "[PYTHON_EXCEPTION]" in str(failure)
+        if is_of_python and raised:
             return str(raised[-1])
     return None
 

@@ -25,6 +25,11 @@ def has_jvm() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ or SparkContext._gateway is not None
 
 
+def is_remote(spark: SparkSession) -> bool:
+    """Whether a session is that of a Spark Connect server. Then nothing else here works with it."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
 def conf_of(gateway: Any) -> SparkConf:
     """Return the configuration of the JVM behind a gateway."""
     from pyspark import SparkConf

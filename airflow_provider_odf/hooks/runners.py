@@ -1,5 +1,6 @@
 """Runners by Airflow connection. Without a connection Spark runs in a child process of the task; a connection of type
-``spark`` sends requests to its master by spark-submit."""
+``spark`` sends requests to its master by spark-submit, and one of type ``spark_connect`` merges on its Spark Connect
+server."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.hooks.applications import ApplicationLineage
     from airflow_provider_odf.protocol import Request, Success
-    from airflow_provider_odf.runner import LocalRunner, Runner, SparkSubmitRunner
+    from airflow_provider_odf.runner import ConnectRunner, LocalRunner, Runner, SparkSubmitRunner
     from airflow_provider_odf.runner.runner import OnEngine, OnProgress
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
@@ -77,7 +78,9 @@ def open_runner(spark_conn_id: str | None = None, conf: Mapping[str, str] = NO_S
         return local(conf)
     kind = BaseHook.get_connection(spark_conn_id).conn_type or ""
     if kind not in RUNNERS:
-        raise InvalidInput(f"connection {spark_conn_id!r} is of type {kind!r}: use a connection of type 'spark'")
+        raise InvalidInput(
+            f"connection {spark_conn_id!r} is of type {kind!r}: use a connection of type 'spark' or 'spark_connect'"
+        )
     return RUNNERS[kind](spark_conn_id, conf)
 
 
@@ -119,8 +122,30 @@ def spark_submit(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> S
     )
 
 
+def spark_connect(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> ConnectRunner:
+    """Return a runner for the Spark Connect server of a connection, with ``[odf] local_master`` and ``local_memory``
+    for what needs a JVM of its own.
+
+    :raises InvalidInput: the connection has no host, or one with a path.
+    """
+    from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
+
+    from airflow_provider_odf.runner import ConnectRunner
+
+    if not BaseHook.get_connection(spark_conn_id).host:
+        raise InvalidInput(f"connection {spark_conn_id!r} has no host: name the Spark Connect server")
+    try:
+        url = SparkConnectHook(spark_conn_id).get_connection_url()
+    except ValueError:  # its message has no path
+        raise InvalidInput(
+            f"connection {spark_conn_id!r}: the host has a path, which Spark Connect does not allow"
+        ) from None
+    return ConnectRunner(url, local(conf))
+
+
 RUNNERS: Mapping[str, Callable[[str, Mapping[str, str]], Runner]] = {
     "spark": spark_submit,
+    "spark_connect": spark_connect,
     "yarn": spark_submit,
     "k8s": spark_submit,
     "local": spark_submit,

@@ -53,8 +53,8 @@ class OdfOperator(LineageMixin, BaseOperator):
         it. (templated)
     :param store: path or URI of the store, in place of the connection's. (templated)
     :param odf_conn_id: connection of type ``odf`` that names the store.
-    :param spark_conn_id: connection of type ``spark``; without one, and without ``[odf] spark_conn_id``, Spark runs in
-        a child process of the task.
+    :param spark_conn_id: connection of type ``spark`` or ``spark_connect``; without one, and without ``[odf]
+        spark_conn_id``, Spark runs in a child process of the task.
     """
 
     template_fields: Sequence[str] = ("dataset", "manifest", "store", "contract")

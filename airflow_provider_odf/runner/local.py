@@ -1,4 +1,6 @@
-"""Spark in a child process: one JVM for all requests of a runner, started with the first one."""
+"""An engine in a child process, which starts Spark with the first request that needs it: one JVM for all requests of a
+runner, or a session of a Spark Connect server.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO
 
 from airflow_provider_odf import errors, protocol
@@ -41,6 +44,9 @@ _LISTENER_SECONDS = 30
 
 _LAST_LINE = b"\n"
 
+_OF_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+"""Variables by which pyspark uses a Spark Connect server."""
+
 
 class LocalRunner(Runner):
     """The default runner: ``local[*]`` in a child process, which ends with this one.
@@ -48,6 +54,7 @@ class LocalRunner(Runner):
     ``conf`` are Spark settings. Their ``spark.driver.memory`` is the heap, else ``ODF_LOCAL_MEMORY`` of the environment
     (see ``runner.memory``), else Java's default, a quarter of the memory. ``threads`` requests run concurrently; others
     wait. When the JVM dies, running requests fail with ``errors.EngineLost``, and the next request starts a new one.
+    With ``remote``, the child process has no JVM but a session of that server.
     """
 
     def __init__(
@@ -56,8 +63,10 @@ class LocalRunner(Runner):
         conf: Mapping[str, str] | None = None,
         *,
         threads: int = 2,
+        remote: Remote | None = None,
     ) -> None:
         self.started = 0
+        self._remote = remote
         settings = dict(conf or {})
         if packages := os.environ.get(PACKAGES):
             settings.setdefault("spark.jars.packages", packages)
@@ -78,7 +87,7 @@ class LocalRunner(Runner):
         reports = Reports(on_progress, on_engine)
         with self._lock:
             if self._child is None or self._child.has_ended:
-                self._child = _Child(self._of_application(request), self._environment)
+                self._child = _Child(self._of_application(request), self._environment, self._remote)
                 self.started += 1
             return self._child.ask(request, reports)
 
@@ -96,7 +105,16 @@ class LocalRunner(Runner):
             child, self._child = self._child, None
         if child is not None:
             child.end()
-            archive.start_making(jvm.find_java())
+            if self._remote is None:
+                archive.start_making(jvm.find_java())
+
+
+@dataclass(frozen=True)
+class Remote:
+    """A Spark Connect server: its URL, which may have a token, and a zip of the engine for its workers."""
+
+    url: str = field(repr=False)
+    code: Path
 
 
 @dataclass(frozen=True)
@@ -112,8 +130,16 @@ class _Child:
     code that pops a pending request settles it.
     """
 
-    def __init__(self, settings: Mapping[str, object], environment: Mapping[str, str]) -> None:
-        jvm.find_java()
+    def __init__(
+        self, settings: Mapping[str, object], environment: Mapping[str, str], remote: Remote | None = None
+    ) -> None:
+        variables = {k: v for k, v in os.environ.items() if k not in _OF_CONNECT}
+        if remote is None:
+            jvm.find_java()
+        else:
+            settings = {**settings, "code": str(remote.code)}
+            # A command line would show the token.
+            variables |= {"SPARK_REMOTE": remote.url, "SPARK_CONNECT_MODE_ENABLED": "1"}
         self.has_ended = False
         self._patience: float = _PATIENCE_SECONDS
         self._scratch = TemporaryDirectory("spark")
@@ -126,7 +152,7 @@ class _Child:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env={**environment, **os.environ, "PYTHONPATH": _first_on_path(str(apps.PACKAGE.parent))},
+            env={**environment, **variables, "PYTHONPATH": _first_on_path(str(apps.PACKAGE.parent))},
         )
         self._tail = Tail(self._process.stderr)
         self._responses = threading.Thread(target=self._read_responses, daemon=True)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from airflow_provider_odf import closed_files, errors, protocol
 from airflow_provider_odf.engine import jvm
+from airflow_provider_odf.engine.task_watch import BEAT_SECONDS
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps
@@ -35,6 +37,9 @@ class SparkSubmitRunner(Runner):
     ``odf_{operation}_{dataset}`` unless one of these sets a name. Request and response are files in ``exchange``, by
     default a temporary directory. In cluster deploy mode it must be shared with the driver, like the paths in requests.
     The Python of the workers (``spark.pyspark.python``) needs pyarrow.
+
+    Applications end with this process: `Watchdog` ends spark-submit and a driver on this machine, and a driver
+    elsewhere watches the request's file, see `engine.task_watch`.
     """
 
     def __init__(
@@ -105,8 +110,13 @@ class SparkSubmitRunner(Runner):
             tail = Tail(process.stdout)
             reports.pass_on(protocol.Progress(f"submitted {name}", protocol.Engine(name)))
             responses = _Responses(response_file, reports)
+            beaten = time.monotonic()
             while not _has_ended(process):
                 responses.read()
+                if time.monotonic() - beaten > BEAT_SECONDS:
+                    beaten = time.monotonic()
+                    with suppress(OSError):
+                        os.utime(request_file)
             with self._lock:
                 self._running.discard(process)
             responses.read()

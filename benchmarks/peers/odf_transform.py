@@ -49,7 +49,8 @@ def main(
         }
         request = _request(query, seen, own, target)
         clock = Clock()
-        success = transform.execute(session.of_request(spark), request, lambda _: None)
+        with session.of_request(spark) as own_session:
+            success = transform.execute(own_session, request, lambda _: None)
         answer = clock.answer()
         assert success.evaluation is not None
         answer["evaluation"] = success.evaluation.kind

@@ -16,7 +16,8 @@ _FOLDER = {
     "env": "What `${{ env.NAME }}` of a manifest stands for: `{variable: ID}`, or `{connection: ID, field: password}` "
     "([how](../how-to/use-secrets.md)).",
     "store": "Path or URI of the store, in place of the connection's.",
-    "spark_conn_id": "Connection of type `spark` that the dataset's Spark applications are submitted to.",
+    "spark_conn_id": "Connection of type `spark` that the dataset's Spark applications are submitted to, "
+    "or of type `spark_connect` whose server merges.",
     "spark": "When a merge uses Spark: `needed` or `always`, in place of `[odf] spark`.",
     "pool": "Airflow pool of the tasks.",
     "retries": "How often a task is tried again.",

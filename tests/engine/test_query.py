@@ -23,11 +23,12 @@ def session(spark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]
     spark.sql("CREATE FUNCTION spell() RETURNS STRING RETURN 'swordfish'")
     spark.sql("CREATE VIEW whispers AS SELECT * FROM secrets")
     spark.sql("SELECT 'swordfish' AS word").createOrReplaceGlobalTempView("shouts")
-    own = session.of_request(spark)
-    rows = own.sql("SELECT id, CAST(id AS STRING) AS name, array(id, 2) AS ids, DATE '2024-01-01' AS day FROM range(3)")
-    rows.createOrReplaceTempView("input")
-    rows.select("id").createOrReplaceTempView("`first.step`")
-    yield own
+    columns = "id, CAST(id AS STRING) AS name, array(id, 2) AS ids, DATE '2024-01-01' AS day"
+    with session.of_request(spark) as own:
+        rows = own.sql(f"SELECT {columns} FROM range(3)")
+        rows.createOrReplaceTempView("input")
+        rows.select("id").createOrReplaceTempView("`first.step`")
+        yield own
     for thing in ("VIEW whispers", "FUNCTION spell", "TABLE secrets"):
         spark.sql(f"DROP {thing}")
 
@@ -331,11 +332,9 @@ def test_settings_of_a_cluster_do_not_widen_a_request(spark) -> None:
     open_session = spark.newSession()
     open_session.conf.set("spark.sql.runSQLOnFiles", "true")
     open_session.conf.set("spark.sql.variable.substitute", "true")
-    own = session.of_request(open_session)
-    assert (own.conf.get("spark.sql.runSQLOnFiles"), own.conf.get("spark.sql.variable.substitute")) == (
-        "false",
-        "false",
-    )
+    with session.of_request(open_session) as own:
+        settings = [own.conf.get(f"spark.sql.{name}") for name in ("runSQLOnFiles", "variable.substitute")]
+    assert settings == ["false", "false"]
 
 
 QUERIES = (

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import socket
+import signal
 import subprocess
 import sys
+import threading
 import time
-import urllib.request
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from airflow_provider_odf import errors
-from airflow_provider_odf.engine import jvm
+from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
+from tests.processes import below, processes
+from tests.spark_servers import LEAN, standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
-LOCAL = {"spark.ui.enabled": "false", "spark.driver.extraJavaOptions": " ".join(jvm.SHORT_JOBS)}
+LOCAL = {"spark.ui.enabled": "false", "spark.driver.extraJavaOptions": LEAN}
+OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def test_answers_and_refuses_under_the_name_of_the_application(raw_query, tmp_path: Path) -> None:
@@ -61,64 +63,109 @@ def test_missing_spark_submit_is_told(raw_query) -> None:
         runner.submit(raw_query())
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[str]:
-    """The URL of a standalone cluster of one master and one worker."""
-    port, master_ui, worker_ui = _free_ports(3)
-    url = f"spark://127.0.0.1:{port}"
-    spark = Path(jvm.spark_home(), "bin", "spark-class")
-    environment = os.environ | {"SPARK_HOME": jvm.spark_home(), "SPARK_DAEMON_MEMORY": "512m"}
-    place = ["--host", "127.0.0.1", "--webui-port"]
-    worker = [*place, str(worker_ui), "--cores", "2", "--memory", "2g", "--work-dir", str(tmp_path / "work"), url]
-    with open(tmp_path / "cluster.log", "wb") as log:
-        processes = [
-            subprocess.Popen(
-                [spark, f"org.apache.spark.deploy.{role}", *arguments], env=environment, stdout=log, stderr=log
-            )
-            for role, arguments in (
-                ("master.Master", [*place, str(master_ui), "--port", str(port)]),
-                ("worker.Worker", worker),
-            )
-        ]
-        try:
-            _wait_for_worker(master_ui)
-            yield url
-        finally:
-            for process in processes:
-                process.terminate()
-            for process in processes:
-                process.wait()
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a standalone cluster of one master and two workers."""
+    with standalone(tmp_path_factory.mktemp("cluster"), workers=2) as url:
+        yield url
+
+
+def conf(python: str = sys.executable) -> dict[str, str]:
+    """Settings of an application whose executors run a Python."""
+    size = {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "512m", "spark.executor.cores": "1"}
+    options = {"spark.executor.extraJavaOptions": LEAN, "spark.executorEnv.PYSPARK_PYTHON": python}
+    return LOCAL | size | options | {"spark.pyspark.python": python, "spark.pyspark.driver.python": sys.executable}
 
 
 def test_runs_on_a_standalone_cluster(cluster: str, raw_query) -> None:
-    conf = LOCAL | {"spark.driver.host": "127.0.0.1", "spark.executor.memory": "1g", "spark.cores.max": "1"}
-    conf["spark.executorEnv.PYSPARK_PYTHON"] = sys.executable
-    with SparkSubmitRunner(cluster, conf) as runner:
+    with SparkSubmitRunner(cluster, conf()) as runner:
         request = raw_query()
         assert runner.submit(request).result(180).num_records == 2
     written = [path for path in Path(request.output_data_path).iterdir() if path.suffix == ".parquet"]
     assert [path.stat().st_mode & 0o007 for path in written] == [0]
 
 
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+WITHOUT_PYARROW = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "pyarrow":
+            raise ModuleNotFoundError("No module named 'pyarrow'", name="pyarrow")
+sys.meta_path.insert(0, Missing())
+"""
+OF_ANOTHER_VERSION = """
+import sys
+class Version(tuple):
+    major, minor = 3, 99
+sys.version_info = Version((3, 99, 0, "final", 0))
+"""
 
 
-def _wait_for_worker(port: int) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/") as answer:
-                if json.load(answer)["aliveworkers"]:
-                    return
-        except OSError:
-            pass
-        time.sleep(0.3)
-    raise TimeoutError("no worker came up")
+@pytest.mark.parametrize(
+    ("site", "message"),
+    [
+        (WITHOUT_PYARROW, f"the Python of the executors has no package pyarrow: install pyarrow {version('pyarrow')}"),
+        (
+            OF_ANOTHER_VERSION,
+            f"the executors run Python 3.99, but this process runs Python {OURS}: install Python {OURS}",
+        ),
+    ],
+)
+def test_executors_with_another_python_are_named_before_the_work(
+    cluster: str, raw_query, tmp_path: Path, site: str, message: str
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(site)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path}:$PYTHONPATH exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    request = raw_query()
+    with SparkSubmitRunner(cluster, conf(str(python))) as runner, pytest.raises(errors.InternalError) as e:
+        runner.submit(request).result(300)
+    assert str(e.value).startswith(message)
+    assert not Path(request.output_data_path).exists()
+
+
+def test_an_executor_that_is_lost_is_replaced(cluster: str, tmp_path: Path) -> None:
+    source = tmp_path / "rows.csv"
+    source.write_text("a,b\n" + "".join(f"{n},{n}\n" for n in range(300_000)))
+    columns = (protocol.Column("a", "BIGINT"), protocol.Column("b", "STRING"))
+    request = protocol.MergeRequest(
+        dataset_id="did:odf:x",
+        dataset_alias="readings",
+        system_time="2026-01-01T00:00:00Z",
+        vocab=protocol.DatasetVocabulary(),
+        read=protocol.ReadStep("Csv", columns, header=True),
+        merge=protocol.MergeStrategy("Ledger", primary_key=("a",)),
+        inputs=(protocol.MergeInput((str(source),), "2026-01-01T00:00:00Z", "rows.csv"),),
+        next_offset=0,
+        new_data_path=str(tmp_path),
+    )
+    begun = threading.Event()
+    with SparkSubmitRunner(cluster, conf()) as runner:
+        answer = runner.submit(request, lambda message: begun.set() if message.startswith("merging") else None)
+        assert begun.wait(180)
+        os.kill(below(os.getpid(), "CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
+        merged = answer.result(300)
+    assert isinstance(merged, protocol.MergeSuccess)
+    assert [s.offset_interval.count for s in merged.slices if s] == [300_000]
+
+
+def test_a_driver_ends_with_its_request(cluster: str, raw_query, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in cluster mode, where no signal of the task reaches the driver."""
+    begun = threading.Event()
+    slow = raw_query("SELECT count(*) AS a, 'x' AS b FROM range(10000000) x, range(10000000) y")
+    with SparkSubmitRunner(cluster, conf()) as runner:
+        answer = runner.submit(slow, on_engine=lambda engine: begun.set() if engine.version else None)
+        assert begun.wait(180)
+        (file,) = {
+            Path(w)
+            for pid in below(os.getpid(), "request.json")
+            for w in processes()[pid][1].split()
+            if w.endswith("request.json")
+        }
+        file.unlink()
+        with pytest.raises(errors.EngineLost, match="spark-submit exited with code 0 without a response"):
+            answer.result(120)
 
 
 STUBBORN = """#!/bin/sh

@@ -77,7 +77,8 @@ class KeyHashes:
     def _counts(self) -> tuple[int, Sequence[int], int]:
         """The number of single hashes, the repeated hashes, and the number of keys with nulls. With too many of them,
         no row counts as single."""
-        if spark_internals.size_in_bytes(self.frame) > spark_internals.heap_bytes() // _SHARE_OF_HEAP:
+        is_remote = spark_internals.is_remote(self.frame.sparkSession)
+        if is_remote or spark_internals.size_in_bytes(self.frame) > spark_internals.heap_bytes() // _SHARE_OF_HEAP:
             return 0, (), 0
         hashed = self.frame.selectExpr(f"CASE WHEN {complete(self.columns)} THEN {self._hash} END AS hash").toArrow()
         hashes = hashed.column("hash")
