@@ -10,7 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.lineage.naming import DatasetNames, Edition, EditionNames, Identifier, uri, web
 from airflow_provider_odf.manifest import ddl, fetch_kinds, model, public_source
@@ -158,7 +160,7 @@ def of_source(fetch: model.FetchStep, *, base: str, edition: Edition = "current"
     try:
         names = _source_names(fetch, base)
         return names.in_edition(edition) if names else None
-    except ValueError as e:
+    except (InvalidInput, ValueError) as e:
         log.info("no lineage of the source: %s", e)
         return None
 
@@ -172,7 +174,11 @@ def _source_names(fetch: model.FetchStep, base: str) -> DatasetNames | None:
         case Naming.URI if written.lstrip().startswith("${{"):
             return None
         case Naming.URI:
-            return uri.from_uri(uri.folder(_TEMPLATE.sub("{}", written), _PLACEHOLDER), base=base)
+            known = uri.folder(_TEMPLATE.sub("{}", written), _PLACEHOLDER)
+            if object_stores.is_object(known):  # whose key is not percent-encoded
+                bucket, key = object_stores.split(known)
+                known = f"{bucket}/{quote(key)}"
+            return uri.from_uri(known, base=base)
         case Naming.GLOB:
             return uri.from_glob(written, base=base)
         case Naming.IMAGE:

@@ -77,6 +77,8 @@ _NORMAL = """\
   and `dbfs:/p`, without an authority, are `hdfs` and `dbfs`.
 - **Schemes with one meaning** share a name: `s3a`, `s3n` and `s3`; `gcs` and `gs`; `abfs` and `abfss`; `wasb` and
   `wasbs`; `postgresql` and `postgres`.
+- **`az://CONTAINER/PATH`** has the name of `abfss` if `AZURE_STORAGE_ACCOUNT_NAME` is set, from which clients take the
+  account; otherwise `az://CONTAINER` is the namespace.
 - **Quotes** around parts of a table's name are removed, case stays. In Snowflake, a part without quotes is in upper
   case, and a part that needs quotes has them; the name without quotes is a symlink.
 - **Dots in a part** are not escaped, like in the clients of OpenLineage.

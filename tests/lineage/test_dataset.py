@@ -77,6 +77,14 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
         (model.FetchStepUrl(url="${{ env.URL }}"), None),
         (model.FetchStepUrl(url="data/x.csv"), Identifier("file", "/dags/data/x.csv")),
         (model.FetchStepUrl(url="mailto:x@y"), None),
+        (model.FetchStepUrl(url="s3://lake/in/a b#1?%20.csv"), Identifier("s3://lake", "in/a b#1?%20.csv")),
+        (model.FetchStepUrl(url="s3://lake/in/${{ env.DAY }}.csv"), Identifier("s3://lake", "in")),
+        (model.FetchStepUrl(url="s3://${{ env.LAKE }}/in/a.csv"), None),
+        (model.FetchStepFilesGlob(path="gs://lake/in/2024-*/a.csv"), Identifier("gs://lake", "in")),
+        (
+            model.FetchStepUrl(url="abfss://c@acct.dfs.core.windows.net/in/a.csv"),
+            Identifier("abfss://c@acct.dfs.core.windows.net", "in/a.csv"),
+        ),
         (model.FetchStepFilesGlob(path="data/*.csv"), Identifier("file", "/dags/data")),
         (model.FetchStepContainer(image="ghcr.io/acme/x:1"), Identifier("oci://ghcr.io", "acme/x:1")),
         (
@@ -105,3 +113,11 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
 def test_source(fetch: model.FetchStep, identifier: Identifier | None):
     named = of_source(fetch, base="/dags")
     assert (named.primary if named else None) == identifier
+
+
+def test_a_container_has_the_account_of_the_environment(monkeypatch: pytest.MonkeyPatch):
+    step = model.FetchStepUrl(url="az://c/in/a.csv")
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
+    assert of_source(step, base="/dags").primary == Identifier("az://c", "/in/a.csv")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "Acct")
+    assert of_source(step, base="/dags").primary == Identifier("abfss://c@acct.dfs.core.windows.net", "in/a.csv")
