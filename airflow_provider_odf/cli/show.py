@@ -100,7 +100,8 @@ def show(
     if info["description"]:
         print(_wrap(info["description"], ""))
     print()
-    _print_pairs(list(_pairs(opened, info, state)))
+    copy_of = [("Copy of", origin)] if (origin := dataset.origin) is not None else []
+    _print_pairs([*_pairs(opened, info, state), *copy_of])
     if info["schema"]:
         print()
         _print_columns(info, getattr(state.merge, "primary_key", ()))

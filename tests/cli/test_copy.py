@@ -52,6 +52,7 @@ def test_a_copy_and_its_promotion(there: Path) -> None:
     ]
     assert odf("copy", "there/cities", "here", "--as", "towns") == "towns: up to date\n"
     assert odf("verify", "towns", "--store", "here") == "towns: ok: 6 blocks, 3 slices, 9 records\n"
+    assert odf("show", "towns", "--store", "here").count(f"Copy of    {there.as_uri()}/cities\n") == 1
     assert odf("promote", "towns", "--store", "here") == f"towns: no longer a copy of {there.as_uri()}/cities\n"
     assert odf("promote", "towns", "--store", "here") == "towns: is no copy\n"
 
