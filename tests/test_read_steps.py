@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from importlib import import_module
 from typing import get_args
 
 from airflow_provider_odf.cycle.sources import media_type_of
 from airflow_provider_odf.manifest import fragments
+from airflow_provider_odf.protocol import ReadStep
 from airflow_provider_odf.read_steps import READ_STEPS
 
 
@@ -16,6 +18,12 @@ def test_a_read_step_is_known_everywhere() -> None:
     for kind, row in READ_STEPS.items():
         module, _, name = row.reader.partition(".")
         assert callable(getattr(import_module(f"airflow_provider_odf.engine.read.{module}"), name)), kind
+
+
+def test_each_option_of_a_read_step_reaches_its_reader() -> None:
+    known = {field.name for field in dataclasses.fields(ReadStep)}
+    for step in get_args(get_args(fragments.ReadStep)[0]):
+        assert step.model_fields.keys() - {"ddl_schema", "schema_"} <= known, step.__name__
 
 
 def test_suffixes_have_a_likeliest_format() -> None:

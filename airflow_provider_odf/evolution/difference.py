@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from pydantic.alias_generators import to_camel
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.evolution import columns
-from airflow_provider_odf.manifest import ddl, model
+from airflow_provider_odf.manifest import ddl, fetch_kinds, model, time_format
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
@@ -100,12 +100,6 @@ def _events(manifest: Manifest) -> Iterator[tuple[model.MetadataEvent, Place]]:
 _SAME_AS_ABSENT = ("headers", "env", "prepare", "temporalTables", "keywords")
 """Lists that mean the same as no list if they are empty."""
 
-_FETCH_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "Url": {"eventTime": {"kind": "FromMetadata"}},
-    "FilesGlob": {"eventTime": {"kind": "FromSystemTime"}, "order": "ByName"},
-}
-_PATH_DEFAULTS = {"timestampFormat": "yyyy-MM-dd"}
-
 
 @dataclass(frozen=True)
 class Difference:
@@ -122,7 +116,7 @@ def canonical(event: model.MetadataEvent) -> dict[str, Any]:
     content = _without_empty(model.dump(event))
     match event:
         case model.SetPollingSource():
-            return content | {"fetch": _fetch(content["fetch"]), "read": _read(event.read)}
+            return content | {"fetch": _fetch(event.fetch, content["fetch"]), "read": _read(event.read)}
         case model.AddPushSource():
             return content | {"read": _read(event.read)}
         case model.SetVocab():
@@ -158,11 +152,13 @@ def _without_empty(content: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _fetch(fetch: dict[str, Any]) -> dict[str, Any]:
-    filled = {**fetch, **{k: v for k, v in _FETCH_DEFAULTS.get(fetch["kind"], {}).items() if k not in fetch}}
-    if filled.get("eventTime", {}).get("kind") == "FromPath":
-        filled["eventTime"] = _PATH_DEFAULTS | filled["eventTime"]
-    return filled
+def _fetch(step: model.FetchStep, content: dict[str, Any]) -> dict[str, Any]:
+    filled, order = dict(content), fetch_kinds.kind_of(step).order
+    if "event_time" in type(step).model_fields:
+        filled["eventTime"] = time = model.dump(fetch_kinds.event_time(step))
+        if time["kind"] == "FromPath":
+            filled["eventTime"] = {"timestampFormat": time_format.DEFAULT_PATTERN} | time
+    return filled if order is None else filled | {"order": order(step)}
 
 
 def _read(read: model.ReadStep) -> dict[str, Any]:

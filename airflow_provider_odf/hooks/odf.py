@@ -14,6 +14,7 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.names import DatasetAlias
+from airflow_provider_odf.source.uris import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -225,4 +226,5 @@ def _airflow_home() -> str:
 
 
 def _uri(location: str) -> str:
-    return location if "://" in location else Path(location).expanduser().absolute().as_uri()
+    path = None if "://" in location else path_of(str(Path(location).expanduser()))
+    return location if path is None else path.as_uri()

@@ -3,6 +3,7 @@ vocabularies."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -103,16 +104,16 @@ def read_step(read: ReadStep) -> protocol.ReadStep:
     :raises InvalidInput: a schema or pattern cannot be parsed; loaded manifests have none of these.
     """
     options = {
-        name: getattr(read, name)
-        for name in ("separator", "encoding", "quote", "escape", "header", "infer_schema", "null_value", "sub_path")
-        if getattr(read, name, None) is not None
+        field.name: value
+        for field in dataclasses.fields(protocol.ReadStep)
+        if (value := getattr(read, field.name, None)) is not None
     }
     if "encoding" in options:
         options["encoding"] = _read_as("encoding", options["encoding"], python_encoding)
     for name in ("date_format", "timestamp_format"):
         if (pattern := getattr(read, name, None)) is not None:
             options[name] = _read_as(to_camel(name), pattern, java_pattern)
-    return protocol.ReadStep(kind=read.kind, columns=columns(read), **options)
+    return protocol.ReadStep(columns=columns(read), **options)
 
 
 def _read_as(name: str, value: str, read: Callable[[str], str]) -> str:
