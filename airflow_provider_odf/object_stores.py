@@ -121,6 +121,6 @@ def reason(error: Exception) -> str:
     be signatures."""
     text = re.sub(r"(https?://[^\s?]*)\?\S*", r"\1", str(error).partition("\n\nDebug source")[0])
     if _ROLES.search(text):
-        return "no credentials: set them in the environment of this process, or give the machine a role"
+        return "no credentials (set them in the environment of this process, or give the machine a role)"
     said = re.search(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?", text)
     return f"{said[1]}: {said[2]}" if said and said[2] else said[1] if said else " ".join(text.split())

@@ -35,7 +35,7 @@ def test_a_push_to_a_disabled_source_is_refused(store, declare, file):
     ("uri", "name", "message"),
     [
         ("/no/such.json", "export", "/no/such.json: no such file"),
-        ("s3://bucket/a.json", "export", "s3://bucket/a.json: unknown scheme s3"),
+        ("sftp://h/a.json", "export", "sftp://h/a.json: unknown scheme sftp"),
         ("/no/such.json", "exprt", r"no push source 'exprt' \(did you mean `export`\?\)"),
     ],
 )

@@ -163,7 +163,7 @@ def test_nobody_there(poller):
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("gopher://x/a", "gopher://x/a: unknown scheme: use http, https, ftp, ftps or file"),
+        ("gopher://x/a", "gopher://x/a: unknown scheme: use http, https, ftp, ftps, s3, gs, az, abfss or file"),
         ("http:///a", "http:///a: the URL has no host"),
         ("http://[x/a", "http://[x/a: not a valid URL"),
     ],
