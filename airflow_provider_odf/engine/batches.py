@@ -44,9 +44,9 @@ def read_batch(spark: SparkSession, request: MergeRequest, batch: Sequence[Merge
     :raises InvalidQuery: as ``read`` and ``preprocess`` do.
     """
     transform = request.preprocess
-    if len(batch) == 1 or not _may_be_batched(transform):
+    if not _may_be_batched(transform):
         return None
-    rows = read_several(spark, request.read, [(source.paths, name_of(source)) for source in batch])
+    rows = read_several(spark, request.read, [(source.paths, source.name) for source in batch])
     if rows is None or transform is None:
         return rows
     if transform.engine == DATAFUSION:
@@ -74,11 +74,6 @@ def _in_partitions(spark: SparkSession, rows: RowsOfInputs) -> tuple[DataFrame, 
     tables = rows.split(rows.frame.toArrow().combine_chunks())
     owners = tuple(i for i, table in enumerate(tables) for _ in table.to_batches(max_chunksize=_PARTITION_ROWS))
     return spark.createDataFrame(concat(tables), rows.frame.schema), owners
-
-
-def name_of(source: MergeInput) -> str:
-    """Return the name of an input in messages."""
-    return source.label or ", ".join(source.paths)
 
 
 def _may_be_batched(transform: Transform | None) -> bool:

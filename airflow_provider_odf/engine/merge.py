@@ -10,11 +10,11 @@ from typing import TypeAlias
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.batches import batches, name_of, read_batch
+from airflow_provider_odf.engine.batches import batches, read_batch
 from airflow_provider_odf.engine.column_layout import POSITION, Columns, NewRows, fit
 from airflow_provider_odf.engine.columnar import budget, inputs
 from airflow_provider_odf.engine.merge_target import MergeTarget
-from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
+from airflow_provider_odf.engine.optional_spark import NeedsSpark, may_use_arrow, required
 from airflow_provider_odf.engine.preprocess import preprocess
 from airflow_provider_odf.engine.read import read
 from airflow_provider_odf.engine.read.convert import spark_types
@@ -75,8 +75,6 @@ class _Merge:
     def __init__(
         self, spark: SparkSession | None, request: MergeRequest, progress: Progress, memory_limit: int
     ) -> None:
-        if spark is None and (request.contract is not None or not request.inputs):
-            raise NeedsSpark
         self._session, self._request, self._progress, self._memory_limit = spark, request, progress, memory_limit
         self._stored = self._declared = schemas.decode(request.schema) if request.schema else None
         self._target: MergeTarget | None = None
@@ -116,12 +114,12 @@ class _Merge:
     def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
         """Yield the slices of a batch. Its inputs are read together if possible, else one by one."""
         is_typed = self._request.read.format.types is Types.FILE
-        is_together = len(batch) > 1 and not is_typed and self._request.spark != "always"
+        is_together = len(batch) > 1 and self._session is not None and not is_typed and self._request.spark != "always"
         together = read_batch(self._spark, self._request, batch) if is_together else None
         if together is None:
             yield from map(self._merge, batch)
             return
-        self._progress(f"merging {len(batch)} inputs, {name_of(batch[0])} to {name_of(batch[-1])}")
+        self._progress(f"merging {len(batch)} inputs, {batch[0].name} to {batch[-1].name}")
         self._notices += together.notices
         self._headers += together.headers
         self._is_analyzed = True
@@ -129,10 +127,10 @@ class _Merge:
         target, rows = self._fit(together.frame)
         tables = together.split(rows.frame.toArrow(), POSITION)
         for source, (new, dropped) in zip(batch, target.merge_tables(tables, batch), strict=True):
-            yield self._finish(new, dropped, rows.layout.schema, name_of(source))
+            yield self._finish(new, dropped, rows.layout.schema, source.name)
 
     def _merge(self, source: MergeInput) -> NewSlice | None:
-        name = name_of(source)
+        name = source.name
         self._progress(f"merging {name}")
         try:
             return self._merge_by_arrow(source, name)
@@ -154,14 +152,15 @@ class _Merge:
     def _merge_by_arrow(self, source: MergeInput, name: str) -> NewSlice | None:
         if self._request.spark == "always":
             raise NeedsSpark("spark = always")
-        columns = inputs.open_input(self._request, source, self._stored)
+        columns = inputs.open_input(self._request, source, self._stored) if may_use_arrow(self._request) else None
         if columns is None:
             raise NeedsSpark("Arrow does not read this input")
         new, dropped = self._target_for(columns).merge_columns(columns, source)
         self._notices += columns.notices
         self._headers += columns.headers
         self._is_analyzed = True
-        self._progress(f"{name}: read and merged by Arrow, without Spark")
+        where = "" if self._session is not None else ", without Spark"
+        self._progress(f"{name}: read and merged by Arrow{where}")
         return self._finish(new, dropped, columns.layout.schema, name)
 
     def _preprocess(self, frame: DataFrame, source: MergeInput) -> DataFrame:

@@ -14,7 +14,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine import partitioned_merge, slices
 from airflow_provider_odf.engine import state as states
-from airflow_provider_odf.engine.batches import name_of
 from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
 from airflow_provider_odf.engine.columnar.csv_input import CsvInput
 from airflow_provider_odf.engine.columnar.inputs import ColumnInput
@@ -145,7 +144,7 @@ class MergeTarget:
         names = [name for name in (OP, *self.layout.columns) if name in table.column_names]
         types = [pa.int32() if name == OP else kinds.field(name).type for name in names]
         rows = table.select(names).cast(pa.schema([*zip(names, types, strict=True)]))
-        return Input(rows, Instant.parse(source.event_time), name_of(source))
+        return Input(rows, Instant.parse(source.event_time), source.name)
 
     def rows(self) -> StoredRows | None:
         """Return the current rows, None before the first records.
@@ -199,7 +198,7 @@ class MergeTarget:
             event_time=Instant.parse(source.event_time),
             next_offset=self._next_offset,
             keys=self.layout.keys,
-            label=name_of(source),
+            label=source.name,
         )
 
     def _append(self, new_slice: NewSlice | None, is_input_empty: bool) -> NewSlice | None:

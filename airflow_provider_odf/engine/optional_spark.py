@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from airflow_provider_odf.protocol import MergeRequest, Request
+
 Value = TypeVar("Value")
 
 
 class NeedsSpark(Exception):
     """The request cannot be answered without Spark."""
+
+
+def surely_needs_spark(request: Request) -> bool:
+    """Whether a request needs Spark whatever its data are. Others are tried without."""
+    if not isinstance(request, MergeRequest):
+        return True
+    return not may_use_arrow(request) or request.contract is not None or not request.inputs
+
+
+def may_use_arrow(request: MergeRequest) -> bool:
+    """Whether Arrow may read the inputs of a merge. The columns and values of each decide."""
+    return request.spark != "always" and request.preprocess is None and request.read.format.columnar is not None
 
 
 def required(value: Value | None) -> Value:

@@ -149,7 +149,7 @@ def _records(merge: _Merge, new: pa.Table, history: _PartitionHistory, types: pa
     for table in records.tables:
         place = table[POSITION] if is_in_place else pa.array(range(done, done + table.num_rows), pa.int64())
         done += table.num_rows
-        filled = slices.filled(table, merge.plan).append_column(PLACE, place)
+        filled = table.append_column(PLACE, place)
         yield from schemas.conform(filled, types).to_batches()
     if records.dropped:
         yield _remark({"dropped": records.dropped}, types)

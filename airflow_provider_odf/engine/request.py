@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from typing import TypeAlias
 
 from pyspark.sql import SparkSession
@@ -44,11 +45,10 @@ def answer(
     :raises NeedsSpark: ``spark`` is None, and the request needs it.
     """
     try:
-        if spark is None:
-            return _merge_without_spark(request, lambda message: respond(Progress(message)), heap)
-        respond(Progress(engine=session.describe(spark)))
-        with session.of_request(spark) as own:
-            return _execute(own, request, lambda message: respond(Progress(message)))
+        if spark is not None:
+            respond(Progress(engine=session.describe(spark)))
+        with session.of_request(spark) if spark is not None else nullcontext() as own:
+            return _execute(own, request, lambda message: respond(Progress(message)), heap)
     except NeedsSpark:
         raise
     except Exception as e:
@@ -82,20 +82,14 @@ def _internal(error: Exception, request: Request) -> InternalError:
     return InternalError(message, traceback.format_exc())
 
 
-def _merge_without_spark(request: Request, progress: Report, heap: str | None) -> Success:
-    if not isinstance(request, MergeRequest):
-        raise NeedsSpark
-    from airflow_provider_odf.engine import merge
-
-    return merge.execute(None, request, progress, heap)
-
-
-def _execute(spark: SparkSession, request: Request, progress: Report) -> Success:
+def _execute(spark: SparkSession | None, request: Request, progress: Report, heap: str | None) -> Success:
     # A request needs only the modules of its own operation.
     if isinstance(request, MergeRequest):
         from airflow_provider_odf.engine import merge
 
-        return merge.execute(spark, request, progress)
+        return merge.execute(spark, request, progress, heap)
+    if spark is None:
+        raise NeedsSpark
     if isinstance(request, RawQueryRequest):
         from airflow_provider_odf.engine import raw_query
 

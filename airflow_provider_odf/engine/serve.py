@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn, TypeAlias
 from airflow_provider_odf import protocol
 from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.engine import session
+from airflow_provider_odf.engine.optional_spark import NeedsSpark, surely_needs_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -125,15 +126,11 @@ class RequestHandler:
         self._lock = threading.Lock()
 
     def needs_spark(self, event: Event) -> bool:
-        """Whether a request surely needs Spark. Others are tried without."""
-        request = event.request
-        if event.needs_spark or not isinstance(request, protocol.MergeRequest):
-            return True
-        return request.spark == "always" or request.read.format.columnar is None
+        """Whether a request is known to need Spark."""
+        return event.needs_spark or surely_needs_spark(event.request)
 
     def handle(self, event: Event) -> None:
         """Answer one request: write its progress, then its outcome."""
-        from airflow_provider_odf.engine.optional_spark import NeedsSpark
         from airflow_provider_odf.engine.request import answer
 
         # Also while a JVM runs: a request is the work of its application only where it uses Spark.

@@ -145,6 +145,11 @@ class MergeInput:
     event_time: str
     label: str = ""
 
+    @property
+    def name(self) -> str:
+        """The input in messages."""
+        return self.label or ", ".join(self.paths)
+
 
 SparkUse: TypeAlias = Literal["needed", "always"]
 """When a merge uses Spark: if Arrow cannot do the work, or always, so that its tasks read and merge all rows."""

@@ -38,7 +38,7 @@ def open_input(request: MergeRequest, source: MergeInput, stored: pa.Schema | No
     :raises InvalidQuery: an option, the header, names, types, keys or the stored schema do not allow it.
     """
     name = request.read.format.columnar
-    if name is None or len(source.paths) != 1 or request.preprocess is not None:
+    if name is None or len(source.paths) != 1:
         return None
     opener: Callable[..., ColumnInput | None] = import_module(f".{name}", __package__).open_input
     return opener(request, source, stored)
