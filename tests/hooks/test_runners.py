@@ -6,7 +6,7 @@ import pytest
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.hooks.runners import open_runner
 from airflow_provider_odf.protocol import RawQueryRequest, ReadStep, SqlQueryStep, Transform
-from airflow_provider_odf.runner import LocalRunner
+from airflow_provider_odf.runner import ConnectRunner, LocalRunner
 
 TRANSFORM = Transform(engine="spark", queries=(SqlQueryStep("select * from input"),))
 REQUEST = RawQueryRequest(("a.csv",), "out", TRANSFORM, ReadStep("Csv"), "a", "a")
@@ -57,6 +57,25 @@ def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, 
         *("--conf", "spark.kubernetes.namespace=data"),
         *("--queue", "night"),
     ]
+
+
+def test_a_connection_to_spark_connect_has_its_token_in_no_text(monkeypatch):
+    extra = {"use_ssl": True}
+    connection(monkeypatch, conn_type="spark_connect", host="sc://lake", port=15002, password="s3cret", extra=extra)
+    with open_runner("cluster") as runner:
+        assert isinstance(runner, ConnectRunner)
+        remote = runner._remote._remote
+        assert remote is not None
+        assert remote.url == "sc://lake:15002/;token=s3cret;use_ssl=True"
+        assert "s3cret" not in repr(remote)
+        assert runner._local.started == runner._remote.started == 0
+
+
+@pytest.mark.parametrize(("host", "message"), [("", "has no host"), ("sc://lake/path", "the host has a path")])
+def test_a_connection_to_spark_connect_needs_a_plain_host(monkeypatch, host, message):
+    connection(monkeypatch, conn_type="spark_connect", host=host)
+    with pytest.raises(InvalidInput, match=message):
+        open_runner("cluster")
 
 
 def test_a_connection_of_another_type_is_refused(monkeypatch):
