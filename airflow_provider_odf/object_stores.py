@@ -123,4 +123,5 @@ def reason(error: Exception) -> str:
     if _ROLES.search(text):
         return "no credentials (set them in the environment of this process, or give the machine a role)"
     said = re.search(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?", text)
-    return f"{said[1]}: {said[2]}" if said and said[2] else said[1] if said else " ".join(text.split())
+    # Not `CODE: words`: codes such as SignatureDoesNotMatch look like names of secrets, whose values are masked.
+    return f"{said[2].rstrip('.')} ({said[1]})" if said and said[2] else said[1] if said else " ".join(text.split())
