@@ -154,6 +154,17 @@ def test_the_strict_reader_has_the_messages(polled: Make, tmp_path: Path, old: s
         polled(CSV, "Append", read={"header": True}).poll(path, kind="Csv")
 
 
+def test_several_small_files_start_no_spark(polled: Make, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.csv" for number in range(3)]
+    for number, path in enumerate(paths):
+        path.write_text(f"id,a\n{number},x\n0,x\n")
+    data, said = polled("id BIGINT; a STRING", "Ledger", "id", read={"header": True}), list[str]()
+    data.days = 1
+    success = merge.execute(None, data.request(*paths, kind="Csv"), said.append)
+    assert [s.offset_interval.count for s in success.slices] == [1, 1, 1]
+    assert said[1] == "0.csv: read and merged by Arrow, without Spark"
+
+
 def test_a_required_column_is_left_to_the_strict_reader(polled: Make, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_text("id,a\n1,\n")
