@@ -24,7 +24,7 @@ PRESENT = (APPEND, CORRECT_TO)
 """Operations after which the newest record of a key is its current row.
 
 After -R, or after -C without its +C, the key has no current row. ``engine/current_rows.py`` applies this rule with
-Spark, ``records/current_rows.py`` with Arrow.
+Spark, ``records/current_rows.py`` and, for merges, ``engine/columnar/state.py`` with Arrow.
 """
 
 

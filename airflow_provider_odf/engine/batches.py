@@ -28,7 +28,7 @@ def batches(inputs: Sequence[MergeInput]) -> Iterator[tuple[MergeInput, ...]]:
     batch: list[MergeInput] = []
     size = 0
     for source in inputs:
-        own = sum(map(files.size_or_large, source.paths))
+        own = files.total_size(source.paths)
         if batch and size + own > files.SMALL:
             yield tuple(batch)
             batch, size = [], 0

@@ -1,4 +1,4 @@
-"""Current rows of a dataset, as merges, contracts and transforms use them."""
+"""Current rows of a dataset, as contracts, transforms and users of Spark read them."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ _AGE = "`odf:age`"
 _ALIVE = "`odf:alive`"
 
 
-def newest_records(records: DataFrame, keys: Sequence[str], vocab: DatasetVocabulary) -> DataFrame:
-    """Return the record with the greatest offset of each key, with all its columns."""
+def current_rows(
+    records: DataFrame, keys: Sequence[str], columns: Sequence[str], vocab: DatasetVocabulary
+) -> DataFrame:
+    """Return the records that are current rows: the newest one of each key, if it is not taken back. Without ``keys``,
+    rows are equal if all ``columns`` are."""
+    if not keys:
+        return _rows_not_undone(records, columns, vocab)
     key, offset = ", ".join(map(quoted, keys)), quoted(vocab.offset_column)
     ranked = records.selectExpr("*", f"row_number() OVER (PARTITION BY {key} ORDER BY {offset} DESC) AS {_AGE}")
-    return ranked.where(f"{_AGE} = 1").drop(_AGE.strip("`"))
-
-
-def current_rows(newest: DataFrame, vocab: DatasetVocabulary) -> DataFrame:
-    """Return the newest records that are current rows."""
+    newest = ranked.where(f"{_AGE} = 1").drop(_AGE.strip("`"))
     return newest.where(f"{quoted(vocab.operation_type_column)} IN {PRESENT}")
 
 
-def rows_not_undone(records: DataFrame, columns: Sequence[str], vocab: DatasetVocabulary) -> DataFrame:
+def _rows_not_undone(records: DataFrame, columns: Sequence[str], vocab: DatasetVocabulary) -> DataFrame:
     """Return the current rows of a dataset without a key: those that no later record takes back.
 
     Rows are equal if all ``columns`` are. Of several equal rows, the newest ones stay.

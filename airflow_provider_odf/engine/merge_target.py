@@ -12,13 +12,14 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine import partitioned_merge, slices
+from airflow_provider_odf.engine import partitioned_merge
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
 from airflow_provider_odf.engine.columnar.csv_input import CsvInput
 from airflow_provider_odf.engine.columnar.inputs import ColumnInput
 from airflow_provider_odf.engine.columnar.state import StoredRows, has_types, open_state, read_keys, unknown_keys
 from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
+from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies import append, kernel_of
 from airflow_provider_odf.engine.strategies.strategy import Input
 from airflow_provider_odf.instant import Instant
@@ -59,7 +60,7 @@ class MergeTarget:
         self._traits = request.merge.traits
         self.history = states.history(request, first)
         self._next_offset = request.next_offset
-        self._input_size = max(sum(map(files.size_or_large, source.paths)) for source in request.inputs)
+        self._input_size = max(files.total_size(source.paths) for source in request.inputs)
         self._history_size = self.history.size
         self.is_small = self._input_size + self._history_size <= files.SMALL
         self._current_rows: int | None = None
@@ -132,10 +133,10 @@ class MergeTarget:
         self, inputs: Sequence[Input], sources: Sequence[MergeInput]
     ) -> Iterator[tuple[NewSlice | None, int]]:
         self._room = self._memory_limit - sum(new.table.nbytes for new in inputs)
-        merged = kernel_of(self._request.merge.kind)(inputs, self, self.layout)
+        merged = kernel_of(self._request.merge.kind)(inputs, self)
         for new, source, records in zip(inputs, sources, merged, strict=True):
-            plan = self._plan(source)
-            new_slice = write_file((slices.filled(table, plan) for table in records.tables), plan)
+            plan, event_time = self._plan(source), Instant.parse(source.event_time)
+            new_slice = write_file((fill_event_time(table, plan.schema, event_time) for table in records.tables), plan)
             yield self._append(new_slice, new.table.num_rows == 0), records.dropped
 
     def _input(self, table: pa.Table, source: MergeInput) -> Input:

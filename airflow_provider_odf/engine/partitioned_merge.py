@@ -144,7 +144,7 @@ def _records(merge: _Merge, new: pa.Table, history: _PartitionHistory, types: pa
     if not keys.are_distinct(new, layout.keys):
         new = new.take(pc.sort_indices(new[POSITION]))
     rows = Input(_readable(new, layout).drop_columns(absent), merge.event_time, merge.plan.label)
-    (records,) = kernel_of(merge.kind)([rows], history, layout)
+    (records,) = kernel_of(merge.kind)([rows], history)
     done = 0
     for table in records.tables:
         place = table[POSITION] if is_in_place else pa.array(range(done, done + table.num_rows), pa.int64())

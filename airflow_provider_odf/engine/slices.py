@@ -1,4 +1,4 @@
-"""Write records as a slice: the driver writes those in memory, a task of Spark writes others."""
+"""Write records as a slice in a task of Spark, and fill their event times."""
 
 from __future__ import annotations
 
@@ -33,14 +33,6 @@ the records.
 """
 
 
-def write_in_order(table: pa.Table, plan: SlicePlan) -> NewSlice | None:
-    """Write records in memory with OP and the columns, in their order. Return None without records.
-
-    :raises InvalidQuery, InternalError, StorageError: as ``write_file`` does.
-    """
-    return write_file(iter([table]), plan)
-
-
 def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> tuple[NewSlice | None, int]:
     """Write records in one task of Spark, without collecting them.
 
@@ -57,11 +49,6 @@ def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> 
     for row in one.mapInArrow(task, "answer STRING").collect():
         return _outcome(json.loads(row["answer"]))
     return None, 0
-
-
-def filled(table: pa.Table, plan: SlicePlan) -> pa.Table:
-    """Return the records with the event time of the plan, if it has one, where they have none."""
-    return fill_event_time(table, plan.schema, plan.event_time) if plan.event_time is not None else table
 
 
 def fill_event_time(table: pa.Table, schema: pa.Schema, event_time: Instant) -> pa.Table:

@@ -71,7 +71,7 @@ class History:
 
     @property
     def size(self) -> int:
-        return (self.cache.size if self.cache else 0) + sum(files.size_or_large(s.path) for s in self.slices)
+        return (self.cache.size if self.cache else 0) + files.total_size(s.path for s in self.slices)
 
     @property
     def rows(self) -> int:

@@ -140,7 +140,7 @@ def size(uri: str) -> int:
     return int(info.size)
 
 
-def size_or_large(uri: str) -> int:
+def _size_or_large(uri: str) -> int:
     """Return the size of a file in bytes. If it is unknown, the file counts as large."""
     try:
         return size(uri)
@@ -148,9 +148,14 @@ def size_or_large(uri: str) -> int:
         return SMALL + 1
 
 
+def total_size(uris: Iterable[str]) -> int:
+    """Return the size of files in bytes. One of unknown size counts as large."""
+    return sum(map(_size_or_large, uris))
+
+
 def are_small(uris: Iterable[str]) -> bool:
     """Whether files together are small."""
-    return sum(map(size_or_large, uris)) <= SMALL
+    return total_size(uris) <= SMALL
 
 
 def read_parquet(uri: str, columns: Sequence[str], filters: pc.Expression | None = None) -> pa.Table:

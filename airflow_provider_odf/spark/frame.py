@@ -11,8 +11,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from airflow_provider_odf.chain import record_rows, slices
-from airflow_provider_odf.engine.current_rows import current_rows as newest_present
-from airflow_provider_odf.engine.current_rows import newest_records, rows_not_undone
+from airflow_provider_odf.engine.current_rows import current_rows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.records.schema import readable
@@ -72,11 +71,11 @@ def history(
 def current(spark: SparkSession, dataset: Dataset, state: ChainState) -> DataFrame:
     """Return the records that are current rows, in no order. It raises as `history`."""
     records, vocab = history(spark, dataset, state, state.slices), state.vocab
-    if key := record_rows.spelled_key(state, records.columns):
-        return newest_present(newest_records(records, key, vocab), vocab)
-    if not record_rows.has_changes(dataset, state):
+    key = record_rows.spelled_key(state, records.columns)
+    if not key and not record_rows.has_changes(dataset, state):
         return records
-    return rows_not_undone(records, [name for name in records.columns if name not in vocab.columns[:3]], vocab)
+    columns = [name for name in records.columns if name not in vocab.columns[:3]]
+    return current_rows(records, key, columns, vocab)
 
 
 def selected(rows: DataFrame, dataset: Dataset, schema: pa.Schema) -> DataFrame:

@@ -51,8 +51,8 @@ def _records(rows: int, **others: pa.Array) -> pa.Table:
 
 def _write(records: pa.Table, plan: SlicePlan, *order: str) -> NewSlice | None:
     """Write records in an order, with the event time of the plan where they have none."""
-    in_order = slices.filled(records, plan).sort_by([(name, "ascending") for name in order])
-    return slices.write_in_order(in_order, plan)
+    filled = slices.fill_event_time(records, plan.schema, plan.event_time) if plan.event_time else records
+    return write_file(iter([filled.sort_by([(name, "ascending") for name in order])]), plan)
 
 
 def test_rows_are_sorted_numbered_and_filled(tmp_path: Path) -> None:

@@ -7,20 +7,13 @@ from importlib import import_module
 from typing import Protocol
 
 import pyarrow as pa
-from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.column_layout import Layout
+from airflow_provider_odf.engine.column_layout import Columns
 from airflow_provider_odf.protocol import MergeInput, MergeRequest, PositionalHeader
 
 
-class ColumnInput(Protocol):
+class ColumnInput(Columns, Protocol):
     """An open input whose columns are known."""
-
-    @property
-    def layout(self) -> Layout: ...
-
-    @property
-    def types(self) -> T.StructType: ...
 
     @property
     def notices(self) -> tuple[str, ...]: ...

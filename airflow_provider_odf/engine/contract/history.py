@@ -16,7 +16,7 @@ from pyspark.sql import types as T  # noqa: N812
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
-from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
+from airflow_provider_odf.engine.current_rows import current_rows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.protocol import (
     Contract,
@@ -90,10 +90,10 @@ def _rows(
     unique_by: frozenset[str] = frozenset()
     if merge is None:
         names = [name for name in every.columns if name not in vocab.columns[:3]]
-        rows = rows_not_undone(every, names, vocab)
+        rows = current_rows(every, (), names, vocab)
         scan = Scan(rows, rows, "true", offset, is_small)
     elif merge.traits.has_current_rows:
-        rows = current_rows(newest_records(every, merge.primary_key, vocab), vocab)
+        rows = current_rows(every, merge.primary_key, (), vocab)
         scan = Scan(rows, rows, "true", offset, is_small)
         unique_by = frozenset(c.lower() for c in merge.primary_key)
     else:

@@ -16,9 +16,9 @@ from airflow_provider_odf.merge_strategies import APPEND
 from airflow_provider_odf.records import sorted_runs
 
 
-def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+def kernel(inputs: Sequence[Input], before: Before) -> Iterator[Records]:
     """Yield all rows as +A."""
-    return (Records(by_event_time(new, layout).additions()) for new in inputs)
+    return (Records(by_event_time(new, before.layout).additions()) for new in inputs)
 
 
 def from_disk(parts: Iterator[pa.Table], event_time: Instant, layout: Layout, directory: str) -> Iterator[pa.Table]:

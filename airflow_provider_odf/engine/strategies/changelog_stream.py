@@ -19,9 +19,9 @@ _CHANGE = "odf:change"
 """Column with the position of a row's change in the input."""
 
 
-def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+def kernel(inputs: Sequence[Input], before: Before) -> Iterator[Records]:
     """Yield the rows unchanged, in the order of their changes."""
-    return (Records(iter([_in_order(new.table, layout)])) for new in inputs)
+    return (Records(iter([_in_order(new.table, before.layout)])) for new in inputs)
 
 
 def _in_order(table: pa.Table, layout: Layout) -> pa.Table:

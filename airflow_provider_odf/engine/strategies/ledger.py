@@ -8,7 +8,6 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from airflow_provider_odf.engine.column_layout import Layout
 from airflow_provider_odf.engine.duplicates import collapse
 from airflow_provider_odf.engine.strategies.new_rows import by_event_time, check_keys
 from airflow_provider_odf.engine.strategies.strategy import Before, Input, Records
@@ -16,9 +15,10 @@ from airflow_provider_odf.records import keys
 from airflow_provider_odf.records.keys import equality_codes_of
 
 
-def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+def kernel(inputs: Sequence[Input], before: Before) -> Iterator[Records]:
     """Yield the rows whose key neither the history nor an earlier input has, as +A."""
-    for new, places in zip(inputs, _unknown(inputs, before, layout), strict=True):
+    layout = before.layout
+    for new, places in zip(inputs, _unknown(inputs, before), strict=True):
         check_keys(new, layout)
         is_whole = len(places) == new.table.num_rows
         rows, dropped = new.table if is_whole else new.table.take(places), 0
@@ -27,8 +27,9 @@ def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[
         yield Records(by_event_time(replace(new, table=rows), layout).additions(), dropped)
 
 
-def _unknown(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[pa.Array]:
+def _unknown(inputs: Sequence[Input], before: Before) -> Iterator[pa.Array]:
     """Yield the places of the new rows of each input."""
+    layout = before.layout
     pool = pa.concat_tables([new.table.select(list(layout.keys)) for new in inputs])
     places = before.unknown(pool)
     if len(inputs) == 1:

@@ -43,6 +43,9 @@ class Records:
 class Before(Protocol):
     """The history up to an input. The records of earlier inputs are part of it once they are written."""
 
+    @property
+    def layout(self) -> Layout: ...
+
     def rows(self) -> CurrentRows | None:
         """Return the current rows, None before the first records.
 
@@ -56,7 +59,7 @@ class Before(Protocol):
         """
 
 
-Kernel: TypeAlias = Callable[[Sequence[Input], Before, Layout], Iterator[Records]]
+Kernel: TypeAlias = Callable[[Sequence[Input], Before], Iterator[Records]]
 """Yields the records of each input. Those of one input are complete before the next one is asked for.
 
 :raises InvalidQuery: rows of one input with the same key differ, or a key is null.

@@ -19,11 +19,12 @@ from airflow_provider_odf.records.keys import equality_codes_of
 from airflow_provider_odf.records.schema import OP
 
 
-def kernel(inputs: Sequence[Input], before: Before, layout: Layout) -> Iterator[Records]:
+def kernel(inputs: Sequence[Input], before: Before) -> Iterator[Records]:
     """Yield the records that put the last row of each key into the current rows.
 
     They are -R if the row retracts a key of the current rows, otherwise +A, or -C and +C.
     """
+    layout = before.layout
     for new in inputs:
         rows = _with_keys(new, layout)
         check_keys(rows, layout)

@@ -13,7 +13,7 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from airflow_provider_odf.engine import spark_internals
-from airflow_provider_odf.engine.current_rows import current_rows, newest_records, rows_not_undone
+from airflow_provider_odf.engine.current_rows import current_rows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform.plan_tree import MARK
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT, OperationColumn
@@ -82,9 +82,9 @@ class History:
 
     def current(self, records: DataFrame) -> DataFrame:
         """Return the current rows among records that contain all records of each key or, without one, of each row."""
-        if self.key:
-            return current_rows(newest_records(records, self.key, self.vocab), self.vocab)
-        return records if self.has_only_additions else rows_not_undone(records, self.columns, self.vocab)
+        if not self.key and self.has_only_additions:
+            return records
+        return current_rows(records, self.key, self.columns, self.vocab)
 
     def counted(self, records: DataFrame) -> DataFrame:
         """Return the rows of records with COUNT, which is 1 where a row appears and -1 where it vanishes. The sum over

@@ -33,7 +33,7 @@ from airflow_provider_odf.protocol import (
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.schema import OP
-from airflow_provider_odf.records.slice_file import SlicePlan
+from airflow_provider_odf.records.slice_file import SlicePlan, write_file
 from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
@@ -79,7 +79,7 @@ class _Transform:
 
     def _fit(self, slices: Iterable[HistorySlice]) -> None:
         """Set Spark's settings by the size of the slices that the next frames read."""
-        size = sum(files.size_or_large(s.path) for s in slices)
+        size = files.total_size(s.path for s in slices)
         self._is_small = size <= files.SMALL
         partitions = {"spark.sql.shuffle.partitions": str(max(8, size // PARTITION))}
         for key, value in (SMALL_SETTINGS if self._is_small else partitions).items():
@@ -260,7 +260,7 @@ class _Transform:
         )
         if self._is_small:
             ordered = records.frame.coalesce(1).sortWithinPartitions(*map(quoted, records.order))
-            return slices.write_in_order(ordered.select(quoted(OP), *columns.spark_columns).toArrow(), plan)
+            return write_file(iter([ordered.select(quoted(OP), *columns.spark_columns).toArrow()]), plan)
         return slices.write_in_task(records.frame, records.order, plan)[0]
 
     def _check_taken_back(self, new: NewSlice, columns: Result) -> None:

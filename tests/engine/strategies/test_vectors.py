@@ -69,7 +69,7 @@ class _History:
 def _run(kind: str, state: pa.Table, new: pa.Table, layout: Layout) -> list[Row]:
     """The records in the order of the slice: the operation and the columns, a date as its year."""
     rows = Input(new, Instant.parse("2019-01-01T00:00:00Z"), "new rows")
-    (records,) = kernel_of(kind)([rows], _History(layout, state), layout)
+    (records,) = kernel_of(kind)([rows], _History(layout, state))
     assert records.dropped == 0
     return [
         (OPS[row[OP]], *(v.year if isinstance(v := row[c], dt.date) else v for c in layout.columns))
