@@ -8,16 +8,21 @@ and gets a conflict with itself: each such answer is settled by reading the obje
 from __future__ import annotations
 
 import io
+import json
+import shutil
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 from uuid import uuid4
 
-from airflow_provider_odf import object_stores
-from airflow_provider_odf.chain.storage import FileInfo, is_ref, ref_file
+from airflow_provider_odf import closed_files, object_stores
+from airflow_provider_odf.chain.storage import PENDING, FileInfo, is_ref, ref_file
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
+from airflow_provider_odf.multiformats import sha3_256
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -30,6 +35,57 @@ _CHECKED: set[str] = set()
 """Buckets whose server does."""
 
 
+_HEAD, _INDEX, _BLOCKS = "head", "refs/.index", "blocks/"
+
+_AT_ONCE = 16
+"""Blocks that are copied at once, and after how many misses all are."""
+
+
+class BlockCopies:
+    """Blocks of a dataset in a folder of this machine, which may go at any time. Each is compared with its hash, which
+    is its name, whenever it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._misses = folder, 0
+
+    def get(self, block_hash: str) -> bytes | None:
+        """Return a block, or None if there is no copy, or it is damaged."""
+        try:
+            data = (self._folder / block_hash).read_bytes()
+        except OSError:
+            return None
+        return data if sha3_256(data) == block_hash else None
+
+    def has(self, block_hash: str) -> bool:
+        return (self._folder / block_hash).is_file()
+
+    def put(self, block_hash: str, data: bytes) -> None:
+        """Keep a block, if this process may."""
+        with suppress(OSError):
+            if self._folder.parent.is_dir() and sha3_256(data) == block_hash:
+                closed_files.make_folders(self._folder)
+                unfinished = self._folder / f"{PENDING}{uuid4().hex}"
+                unfinished.write_bytes(data)
+                unfinished.replace(self._folder / block_hash)
+
+    def remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._misses = 0
+
+    def are_many_missing(self) -> bool:
+        """Count a miss, and return whether there were so many that all blocks should be copied, once."""
+        self._misses += 1
+        return self._misses == _AT_ONCE
+
+
+@dataclass(frozen=True)
+class _Ref:
+    """A ref of the index: its block, and when it moved, in seconds since 1970."""
+
+    target: str
+    moved: float
+
+
 @dataclass(frozen=True)
 class ObjectStorage:
     """Objects below a prefix of a bucket or container, which is named by its URI. A copy for another process has no
@@ -37,6 +93,7 @@ class ObjectStorage:
 
     bucket: str
     prefix: str
+    copies: BlockCopies | None = field(default=None, compare=False, repr=False)
     is_listed = True
 
     @classmethod
@@ -78,10 +135,25 @@ class ObjectStorage:
     def files(self, folder: str) -> list[FileInfo]:
         with self._errors(folder):
             objects = self.client.list_with_delimiter(self._key(folder))["objects"]
-        infos = (_info(f"{folder}/{meta['path'].rpartition('/')[2]}", meta) for meta in objects)
+        infos = [_info(f"{folder}/{meta['path'].rpartition('/')[2]}", meta) for meta in objects]
+        if folder == "refs":
+            infos += [
+                FileInfo(ref_file(name), len(ref.target), ref.moved, ()) for name, ref in self._index()[0].items()
+            ]
         return sorted(infos, key=lambda info: info.name)
 
+    def with_copies(self, folder: Path) -> ObjectStorage:
+        """Return this storage of a dataset, with copies of its blocks in a folder of this machine."""
+        return replace(self, copies=BlockCopies(folder))
+
+    def forget_copies(self) -> None:
+        """Remove the copies of blocks, so that all are read from the object store again."""
+        if self.copies is not None:
+            self.copies.remove()
+
     def stat(self, name: str) -> FileInfo | None:
+        if (data := self._copied(name)) is not None:
+            return FileInfo(name, len(data), 0.0, ())
         with self._errors(name):
             try:
                 return _info(name, self.client.head(self._key(name)))
@@ -93,7 +165,32 @@ class ObjectStorage:
         return ""
 
     def get(self, name: str) -> bytes | None:
-        return None if (held := self._held(name)) is None else held[0]
+        if (data := self._copied(name)) is not None:
+            return data
+        if self.copies is not None and name.startswith(_BLOCKS) and self.copies.are_many_missing():
+            self._copy_blocks(self.copies)
+        held = self._held(name)
+        return None if held is None else self._keep(name, held[0])
+
+    def _copied(self, name: str) -> bytes | None:
+        is_block = self.copies is not None and name.startswith(_BLOCKS)
+        return self.copies.get(name.removeprefix(_BLOCKS)) if is_block and self.copies else None
+
+    def _keep(self, name: str, data: bytes) -> bytes:
+        if self.copies is not None and name.startswith(_BLOCKS):
+            self.copies.put(name.removeprefix(_BLOCKS), data)
+        return data
+
+    def _copy_blocks(self, copies: BlockCopies) -> None:
+        """Copy all blocks at once, instead of one round trip for each."""
+        missing = [info.name for info in self.files("blocks") if not copies.has(info.name.removeprefix(_BLOCKS))]
+
+        def copy(name: str) -> None:
+            if (held := self._held(name)) is not None:
+                self._keep(name, held[0])
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(copy, missing))
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:
@@ -116,12 +213,13 @@ class ObjectStorage:
             try:
                 self.client.put(self._key(name), data, mode="create")
             except (exceptions.AlreadyExistsError, exceptions.GenericError) as e:
-                held = self.get(name)
+                held = None if (object_ := self._held(name)) is None else object_[0]
                 if held is None:
                     raise StorageError(f"{self.location(name)}: {object_stores.reason(e)}") from e
                 if held == data:
                     self.put(name, data)
                 return False
+        self._keep(name, data)
         return True
 
     def adopt(self, name: str, source: Path) -> None:
@@ -142,26 +240,69 @@ class ObjectStorage:
                 self.client.delete([meta["path"] for meta in metas])
 
     def get_ref(self, name: str) -> str | None:
-        data = self.get(ref_file(name))
+        file = ref_file(name)
+        if name != _HEAD:
+            ref = self._index()[0].get(name)
+            return ref.target if ref is not None else None
+        data = self.get(file)
         return data.decode("ascii", "replace").strip() or None if data is not None else None
 
     def compare_and_set_ref(self, name: str, expected: str | None, new: str | None) -> None:
-        """Move a ref. One that is removed stays as an empty object, since not every server deletes on a condition."""
+        """Move a ref. A head that is removed stays as an empty object, since not every server deletes on a condition.
+        All other refs are in one object, so that no listing finds them."""
         file, content = ref_file(name), (new or "").encode("ascii")
         self._check_conditions()
+        if name != _HEAD:
+            self._move_in_index(name, expected, new)
+            return
         held = self._held(file)
         current = None if held is None else held[0].decode("ascii", "replace").strip() or None
         if current == expected and (held is None and new is None):
             return
         if current != expected or not self._write_on_condition(file, content, held and held[1]):
-            raise CommitConflict(
-                f"{self.location(file)} points to {self.get_ref(name)}, expected {expected}: another writer moved it; "
-                "run again"
-            )
+            raise self._conflict(name, self.get_ref(name), expected)
+
+    def _conflict(self, name: str, current: str | None, expected: str | None) -> CommitConflict:
+        return CommitConflict(
+            f"{self.location(ref_file(name))} points to {current}, expected {expected}: another writer moved it; "
+            "run again"
+        )
+
+    def _move_in_index(self, name: str, expected: str | None, new: str | None) -> None:
+        is_sent = False
+        while True:
+            refs, version = self._index()
+            current = refs[name].target if name in refs else None
+            if current == new and (is_sent or current == expected):
+                return
+            if current != expected:
+                raise self._conflict(name, current, expected)
+            others = {other: ref for other, ref in refs.items() if other != name}
+            moved = others if new is None else {**others, name: _Ref(new, time.time())}
+            content = json.dumps({name: [ref.target, ref.moved] for name, ref in sorted(moved.items())}, indent=1)
+            if self._write_on_condition(_INDEX, content.encode(), version):
+                return
+            is_sent = True
+
+    def _index(self) -> tuple[dict[str, _Ref], str | None]:
+        """Return all refs but the head, and the version of their object.
+
+        :raises StorageError: it is damaged.
+        """
+        held = self._held(_INDEX)
+        if held is None:
+            return {}, None
+        try:
+            return {name: _Ref(str(target), float(at)) for name, (target, at) in json.loads(held[0]).items()}, held[1]
+        except (ValueError, TypeError, AttributeError) as e:
+            raise StorageError(
+                f"{self.location(_INDEX)}: the object with the refs of candidates is damaged: restore an earlier "
+                "version of it, or delete it to drop the candidates"
+            ) from e
 
     def refs(self) -> list[str]:
-        infos = self.files("refs")
-        return [name for info in infos if info.size and is_ref(name := info.name.rpartition("/")[2])]
+        heads = [_HEAD] if self.get_ref(_HEAD) is not None else []
+        return sorted([*heads, *filter(is_ref, self._index()[0])])
 
     def _write_on_condition(self, name: str, data: bytes, version: str | None) -> bool:
         """Write an object if its version is still ``version`` (None: it does not exist); return whether it has been
@@ -172,7 +313,8 @@ class ObjectStorage:
             try:
                 self.client.put(self._key(name), data, mode="create" if version is None else {"e_tag": version})
             except (exceptions.AlreadyExistsError, exceptions.PreconditionError, exceptions.GenericError):
-                return self.get(name) == data
+                held = self._held(name)
+                return held is not None and held[0] == data
         return True
 
     def _held(self, name: str) -> tuple[bytes, str | None] | None:

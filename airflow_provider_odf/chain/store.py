@@ -23,6 +23,7 @@ from airflow_provider_odf.chain.dataset import (
 )
 from airflow_provider_odf.chain.dataset_registry import Registry
 from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.chain.storages import open_storage
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError
@@ -53,6 +54,8 @@ class Store:
         self.registry = Registry(storage.folder(dataset_registry.FOLDER))
         self.others = tuple(others)
         self._linked = tuple(linked)
+        self._found: dict[str, Dataset] = {}
+        """Datasets of an object store, which are looked for once: each look is a request."""
         self._ids: dict[tuple[str, str | None], str | None] = {}
 
     @classmethod
@@ -98,7 +101,8 @@ class Store:
 
     def owns(self, dataset: Dataset) -> bool:
         """Return whether a dataset is in this store."""
-        return self.folder(dataset.alias).uri == dataset.uri
+        as_named = self._folder_as_named(dataset.alias).uri
+        return dataset.uri == as_named or dataset.uri == self.folder(dataset.alias).uri
 
     def store_of(self, dataset: Dataset) -> Store:
         """Return the store that has a dataset: this one or another one."""
@@ -129,6 +133,10 @@ class Store:
         :raises InvalidInput: not a dataset name.
         """
         parsed = parse_alias(alias)
+        if (dataset := self._found.get(str(parsed).lower())) is not None:
+            return dataset
+        if (dataset := self._existing(self._folder_as_named(parsed), str(parsed))) is not None:
+            return dataset
         folder, names = self.storage, []
         for part in filter(None, (parsed.account, parsed.name)):
             name = same_name(folder, part)
@@ -145,7 +153,10 @@ class Store:
         cache = self.cache(name)
         if self.is_remote:  # what is on this machine is this user's alone
             cache_file.make_folder(self.work_area, cache)
-        return replace(dataset, cache=cache)
+        dataset = replace(dataset, cache=cache)
+        if isinstance(folder, ObjectStorage):
+            dataset = self._found[name.lower()] = replace(dataset, storage=folder.with_copies(cache / "blocks"))
+        return dataset
 
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
         """Return the dataset of a name.
@@ -188,6 +199,13 @@ class Store:
         folder = self.storage
         for part in filter(None, (alias.account, alias.name)):
             folder = folder.folder(same_name(folder, part) or part)
+        return folder
+
+    def _folder_as_named(self, alias: DatasetAlias) -> Storage:
+        """Return the folder of a dataset if the case of its name is right."""
+        folder = self.storage
+        for part in filter(None, (alias.account, alias.name)):
+            folder = folder.folder(part)
         return folder
 
     def datasets(self) -> Iterator[Dataset]:

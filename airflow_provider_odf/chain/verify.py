@@ -10,6 +10,7 @@ from typing import Literal
 
 from airflow_provider_odf.chain import info_files, slices
 from airflow_provider_odf.chain.dataset import HEAD, RESTORE, Dataset
+from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.chain.replay import replay_all
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
 from airflow_provider_odf.manifest import model
@@ -52,6 +53,8 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Progress | None = None, 
     :raises ChainCorrupted: the first fault; the message names the file.
     :raises DatasetNotFound: there is no such ref.
     """
+    if isinstance(dataset.storage, ObjectStorage):
+        dataset.storage.forget_copies()
     tell = None if progress is None else lambda number, total: progress(Step("block", number, total))
     state = replay_all(dataset, ref, tell)
     _check_slices(dataset, state.slices, progress, is_quick=is_quick)

@@ -1,0 +1,200 @@
+"""What steps ask of an object store: how many requests, and what happens when it refuses them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from airflow_provider_odf import object_stores
+from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.cycle.cycle import Cycle
+from airflow_provider_odf.cycle.garbage import unused
+from airflow_provider_odf.cycle.merge import merge
+from airflow_provider_odf.cycle.messages import UpToDate
+from airflow_provider_odf.cycle.poll import poll
+from airflow_provider_odf.cycle.publish import publish
+from airflow_provider_odf.cycle.run import run
+from airflow_provider_odf.errors import ChainCorrupted, StorageError
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
+from airflow_provider_odf.runner.local import LocalRunner
+from tests.s3 import Relay, relaying, use
+
+from .conftest import Write, cycle_of
+from .test_object_store import PRICES
+
+TIME = Instant.parse("2024-01-01T00:00:00Z")
+
+
+@pytest.fixture
+def relay(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Relay]:
+    monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "cache"))
+    backoff = {"init_backoff": timedelta(milliseconds=10), "max_backoff": timedelta(milliseconds=50), "base": 2}
+    monkeypatch.setattr(
+        object_stores, "_RETRY", {"max_retries": 3, "retry_timeout": timedelta(seconds=5), "backoff": backoff}
+    )
+    with relaying(s3) as relay:
+        use(relay.url, monkeypatch)
+        yield relay
+
+
+@pytest.fixture
+def uri(relay: Relay) -> str:
+    return f"s3://bucket/{uuid4().hex}"
+
+
+@pytest.fixture
+def cycle(uri: str, write: Write, engine: LocalRunner):
+    manifest = write("prices.yaml", PRICES)
+
+    def cycle(hour: int) -> Cycle:
+        write(f"in/{hour}.csv", f"sku,price\na,{hour}\n")
+        return again(hour)
+
+    def again(hour: int) -> Cycle:
+        (one,) = load([manifest]).manifests
+        return cycle_of(Store.open(uri), one, engine, Instant.parse(f"2024-01-01T{hour:02}:00:00Z"))
+
+    cycle.again = again
+    return cycle
+
+
+@pytest.mark.spark
+def test_requests_of_the_steps_of_a_cycle(relay: Relay, cycle):
+    assert run(cycle(1)).error is None
+    relay.kinds()
+    this = cycle(2)
+    new_input = poll(this)
+    assert relay.kinds() == {"HEAD": 1, "GET": 7}
+    candidate = merge(this, new_input)
+    assert relay.kinds() == {"GET": 7, "PUT": 3}
+    publish(this.store, candidate)
+    assert relay.kinds() == {"GET": 9, "LIST": 1, "PUT": 3}
+    assert isinstance(poll(cycle.again(3)), UpToDate)
+    assert relay.kinds() == {"HEAD": 1, "GET": 6}
+
+
+@pytest.mark.spark
+def test_after_a_refused_write_the_next_run_publishes_the_same(relay: Relay, cycle):
+    """Each write of a run is refused once, as if the process had been killed there."""
+    assert run(cycle(1)).error is None
+    writes, errors = 0, []
+
+    def refuse(method: str, path: str) -> tuple[int, str] | bool:
+        nonlocal writes
+        writes += method == "PUT"
+        return (403, "ExpiredToken") if method == "PUT" and writes == refused else False
+
+    for refused in range(1, 7):
+        head, hour = cycle.again(1).store.dataset("prices").head(), 1 + refused
+        writes, relay.answer = 0, refuse
+        outcome = run(cycle(hour))
+        relay.answer = lambda method, path: False
+        if outcome.error is not None:
+            errors.append(refused)
+            assert isinstance(outcome.error, StorageError)
+            assert "permission denied (check the credentials" in str(outcome.error)
+            assert cycle.again(1).store.dataset("prices").head() == head
+            assert run(cycle.again(hour)).error is None
+        state = replay(cycle.again(1).store.dataset("prices"))
+        assert (state.sequence_number, state.last_offset) == (3 + refused, 2 * refused)
+    assert errors == [1, 2, 3, 4, 5]  # the sixth only drops the ref of the published candidate
+    verify(cycle.again(1).store.dataset("prices"))
+
+
+def long_chain(uri: str, blocks: int) -> Dataset:
+    store = Store.open(uri)
+    dataset = store.create(DatasetAlias.parse("numbers"))
+    draft = Draft(dataset)
+    draft.append(model.Seed(dataset_id=str(DatasetId.create()), dataset_kind="Root"), TIME)
+    for number in range(blocks - 1):
+        draft.append(model.SetInfo(description=str(number)), TIME)
+    dataset.storage.compare_and_set_ref("head", None, draft.state.head)
+    return store.dataset("numbers")
+
+
+def test_a_long_chain_is_read_at_once_and_then_from_this_machine(relay: Relay, uri: str):
+    dataset = long_chain(uri, 100)
+    dataset.storage.forget_copies()
+    relay.kinds()
+    assert replay(Store.open(uri).dataset("numbers")).sequence_number == 99
+    assert relay.kinds() == {"HEAD": 2, "GET": 102, "LIST": 1}
+    assert replay(Store.open(uri).dataset("numbers")).sequence_number == 99
+    assert relay.kinds() == {"HEAD": 1, "GET": 1}
+
+
+def test_verify_reads_every_block_of_the_bucket(relay: Relay, uri: str):
+    dataset = long_chain(uri, 5)
+    first = [block_hash for block_hash, _ in dataset.walk()][-2]
+    Store.open(uri).folder(dataset.alias).put(f"blocks/{first}", b"damaged")
+    assert replay(dataset).sequence_number == 4
+    with pytest.raises(ChainCorrupted, match=f"{first}: checksum mismatch"):
+        verify(dataset)
+
+
+def test_a_damaged_copy_is_copied_again(relay: Relay, uri: str):
+    dataset = long_chain(uri, 5)
+    replay(dataset)
+    for copy in (dataset.cache / "blocks").iterdir():
+        copy.write_bytes(b"damaged")
+    assert replay(dataset).sequence_number == 4
+
+
+def test_copies_on_this_machine_are_garbage_after_a_while(relay: Relay, uri: str):
+    dataset = long_chain(uri, 2)
+    store = Store.open(uri)
+    replay(dataset)
+    assert {item.kind for item in unused(store, store.dataset("numbers"), 0, is_idle=True)} == {"copy"}
+    assert unused(store, dataset, 3600, is_idle=True) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [
+        (403, "AccessDenied", "permission denied"),
+        (503, "SlowDown", "503"),
+        (500, "InternalError", "500"),
+    ],
+)
+def test_what_a_server_refuses_is_one_error_and_moves_no_head(
+    relay: Relay, uri: str, status: int, code: str, message: str
+):
+    head = long_chain(uri, 3).head()
+    relay.answer = lambda method, path: (status, code)
+    with pytest.raises(StorageError, match=f"{uri}.*{message}"):
+        replay(Store.open(uri).dataset("numbers"))
+    relay.answer = lambda method, path: (status, code) if method == "PUT" else False
+    dataset = Store.open(uri).dataset("numbers")
+    with pytest.raises(StorageError, match=f"{uri}.*({message}|{code})"):
+        Draft(dataset, replay(dataset)).append(model.SetInfo(description="new"), TIME)
+    relay.answer = lambda method, path: False
+    assert Store.open(uri).dataset("numbers").head() == head
+
+
+@pytest.mark.parametrize("answer", [(503, "SlowDown"), (500, "InternalError"), None])
+def test_a_server_that_recovers_is_asked_again(relay: Relay, uri: str, answer):
+    long_chain(uri, 3)
+    failures = iter([answer, answer])
+    relay.answer = lambda method, path: next(failures, False)
+    assert replay(Store.open(uri).dataset("numbers")).sequence_number == 2
+
+
+def test_a_large_slice_whose_upload_was_cut_is_sent_again(relay: Relay, uri: str, tmp_path: Path):
+    storage = long_chain(uri, 1).storage
+    (tmp_path / "slice").write_bytes(content := bytes(range(256)) * 50_000)
+    parts = iter([False, None])
+    relay.answer = lambda method, path: next(parts, False) if "partNumber" in path else False
+    storage.adopt("data/x", tmp_path / "slice")
+    assert sum("partNumber" in path for _, path in relay.requests) == 4
+    with storage.open("data/x") as file:
+        assert file.read() == content
