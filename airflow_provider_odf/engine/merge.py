@@ -23,6 +23,7 @@ from airflow_provider_odf.engine.spark_errors import refusal, unreadable_file
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import (
     ContractReport,
+    ContractTestRequest,
     HistorySlice,
     MergeInput,
     MergeRequest,
@@ -232,13 +233,14 @@ class _Merge:
         from airflow_provider_odf.engine.contract import history  # most merges have no contract
 
         self._progress(f"testing contract {request.contract.id}")
-        return history.test(
-            self._spark,
-            request.contract,
+        test = ContractTestRequest(
+            dataset_alias=request.dataset_alias,
             vocab=request.vocab,
-            merge=request.merge,
+            contract=request.contract,
             history=(*request.history, *(HistorySlice(s.path, s.offset_interval) for s in new)),
             new_from=request.next_offset,
-            schema=self._schema(),
+            schema=self._schema() or "",
+            merge=request.merge,
             as_of=request.system_time,
         )
+        return history.test(self._spark, test)

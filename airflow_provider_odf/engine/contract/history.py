@@ -19,13 +19,11 @@ from airflow_provider_odf.engine.contract.scan import Scan
 from airflow_provider_odf.engine.current_rows import current_rows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.protocol import (
-    Contract,
     ContractReport,
     ContractTestRequest,
     ContractTestSuccess,
-    DatasetVocabulary,
     HistorySlice,
-    MergeStrategy,
+    RelatedDataset,
 )
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records.schema import decode
@@ -34,52 +32,24 @@ from airflow_provider_odf.records.schema import decode
 def execute(spark: SparkSession, request: ContractTestRequest, progress: Callable[[str], None]) -> ContractTestSuccess:
     """Test the requested contract and return the report."""
     progress(f"testing contract {request.contract.id} on {request.dataset_alias}")
-    report = test(
-        spark,
-        request.contract,
-        vocab=request.vocab,
-        merge=request.merge,
-        history=request.history,
-        new_from=request.new_from,
-        schema=request.schema,
-        as_of=request.as_of,
-    )
-    return ContractTestSuccess(report)
+    return ContractTestSuccess(test(spark, request))
 
 
-def test(
-    spark: SparkSession,
-    contract: Contract,
-    *,
-    vocab: DatasetVocabulary,
-    merge: MergeStrategy | None,
-    history: Sequence[HistorySlice],
-    new_from: int,
-    schema: str | None,
-    as_of: str = "",  # noqa: PT028 - no test of pytest
-) -> ContractReport:
+def test(spark: SparkSession, request: ContractTestRequest) -> ContractReport:
     """Return a report with one result for each check of the contract, in order.
 
-    :param merge: None for a derivative, whose current rows are tested.
-    :param schema: the dataset's schema as an Arrow IPC schema message in base64. Without it, the files define the
-        columns.
-    :param as_of: the time that ages are measured at (RFC 3339), empty for now.
+    Without a schema in the request, the files define the columns.
     """
-    rows = _rows(spark, vocab, merge, history, new_from, schema)
-    related = {r.model: _rows(spark, r.vocab, r.merge, r.history, 0, r.schema) for r in contract.related if r.history}
+    contract = request.contract
+    rows = _rows(spark, request, request.new_from)
+    related = {r.model: _rows(spark, r, 0) for r in contract.related if r.history}
     others = {name: Other(those.scan.keyed) for name, those in (related | {contract.model.lower(): rows}).items()}
-    return report(contract, {contract.model: replace(rows, others=others, as_of=as_of)})
+    return report(contract, {contract.model: replace(rows, others=others, as_of=request.as_of)})
 
 
-def _rows(
-    spark: SparkSession,
-    vocab: DatasetVocabulary,
-    merge: MergeStrategy | None,
-    history: Sequence[HistorySlice],
-    new_from: int,
-    schema: str | None,
-) -> Rows:
-    declared, offset = _spark_schema(schema), quoted(vocab.offset_column)
+def _rows(spark: SparkSession, dataset: ContractTestRequest | RelatedDataset, new_from: int) -> Rows:
+    vocab, merge, history = dataset.vocab, dataset.merge, dataset.history
+    declared, offset = _spark_schema(dataset.schema), quoted(vocab.offset_column)
     if not history:
         none = spark.createDataFrame([], declared or T.StructType())
         return Rows(none.schema, Scan(none, none, "true", offset, True), vocab.columns, has_offsets=True)

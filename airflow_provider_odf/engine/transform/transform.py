@@ -25,6 +25,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import PRESENT
 from airflow_provider_odf.protocol import (
     ContractReport,
+    ContractTestRequest,
     HistorySlice,
     NewSlice,
     TransformRequest,
@@ -287,16 +288,16 @@ class _Transform:
         from airflow_provider_odf.engine.contract import history as contracts
 
         self._progress(f"testing contract {request.contract.id}")
-        return contracts.test(
-            self._spark,
-            request.contract,
+        test = ContractTestRequest(
+            dataset_alias=request.dataset_alias,
             vocab=request.vocab,
-            merge=None,
+            contract=request.contract,
             history=(*request.history, HistorySlice(new.path, new.offset_interval)),
             new_from=request.next_offset,
             schema=schema,
             as_of=request.system_time,
         )
+        return contracts.test(self._spark, test)
 
 
 def _query(

@@ -65,8 +65,9 @@ def report(
     spark, history: History, *checks: Check, merge: MergeStrategy = APPEND, new_from: int = 0, **options: Any
 ) -> ContractReport:
     contract = Contract("urn:c", "m", "digest", checks)
-    options = {"schema": history.schema, "vocab": DatasetVocabulary(), **options}
-    return engine.test(spark, contract, merge=merge, history=history.slices, new_from=new_from, **options)
+    options = {"schema": history.schema, "vocab": DatasetVocabulary(), "history": history.slices, **options}
+    request = ContractTestRequest("d", contract=contract, merge=merge, new_from=new_from, **options)
+    return engine.test(spark, request)
 
 
 def outcomes(results: Sequence[CheckResult]) -> list[tuple[str, str, str, int | None]]:
