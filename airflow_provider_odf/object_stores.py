@@ -4,11 +4,12 @@ Credentials and endpoints come from the environment of the process, such as ``AW
 ``AWS_ENDPOINT_URL``, or from the role of the machine: never from a URI, so that messages, requests and lineage may show
 each URI.
 
-After its first request a process must not fork: requests of the child would wait for ever.
+A process that has sent requests may fork, but the child can send none.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -102,12 +103,26 @@ def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:
         yield from map(bytes, stream)
 
 
+_asked_by: set[int] = set()
+"""The process that has sent requests, and after a fork the one that it comes from."""
+
+
 @contextmanager
 def errors(uri: str) -> Iterator[None]:
     """Raise errors of a client as StorageError with the URI of the object and the next step. ``FileNotFoundError`` is
-    raised for a missing bucket too."""
+    raised for a missing bucket too.
+
+    All requests are sent in this context, which refuses those of a fork: they would wait for ever, and hold up those of
+    the parent, whose connections they use.
+    """
     from obstore import exceptions
 
+    if os.getpid() not in _asked_by and _asked_by:
+        raise StorageError(
+            f"{uri}: this process was forked from one that has used an object store: of OpenLineage's events, set "
+            "`[openlineage] execute_in_thread = True`"
+        )
+    _asked_by.add(os.getpid())
     try:
         yield
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as e:

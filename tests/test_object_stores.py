@@ -55,3 +55,30 @@ def test_several_threads_may_make_the_first_client():
     for _ in range(4):
         done = subprocess.run([sys.executable, "-c", FIRST_USE], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+FORKED = """
+import os, sys
+from airflow_provider_odf.chain.object_storage import ObjectStorage
+from airflow_provider_odf.errors import StorageError
+
+storage = ObjectStorage.at("s3://bucket/forked")
+storage.put("info/alias", b"name")
+if not (pid := os.fork()):
+    try:
+        storage.get("info/alias")
+    except StorageError as e:
+        print(e, flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+print(storage.get("info/alias"))
+"""
+
+
+@pytest.mark.usefixtures("bucket")
+def test_a_fork_of_a_process_that_has_asked_is_refused_and_does_not_hold_up_its_parent():
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60, check=True)
+    refusal, content = done.stdout.splitlines()
+    assert refusal.startswith("s3://bucket/forked/info/alias: this process was forked from one that has used an object")
+    assert refusal.endswith("set `[openlineage] execute_in_thread = True`")
+    assert content == "b'name'"

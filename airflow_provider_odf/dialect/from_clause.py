@@ -25,8 +25,7 @@ from airflow_provider_odf.dialect.windows import has_passed, microseconds
 from airflow_provider_odf.merge_strategies import CORRECT_FROM, PRESENT
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.dialect.engine import TemporalTable
-    from airflow_provider_odf.dialect.query import Queries
+    from airflow_provider_odf.dialect.engine import Tables, TemporalTable
 
 _MILLISECOND = 1000
 """The unit of event times: the distance by which < differs from <=."""
@@ -101,7 +100,7 @@ RECORDS = "odf:records:"
 _UNTIL = "odf:until"
 
 
-def _temporal_table(queries: Queries, node: exp.Table) -> tuple[TemporalTable, Columns]:
+def _temporal_table(queries: Tables, node: exp.Table) -> tuple[TemporalTable, Columns]:
     """Return the table in ``table FOR SYSTEM_TIME AS OF …``.
 
     :raises Refusal: it has no versions."""
@@ -175,7 +174,7 @@ class Relation:
     columns: Columns
 
 
-def translate(queries: Queries, node: exp.Select, select: exp.Select) -> From:
+def translate(queries: Tables, node: exp.Select, select: exp.Select) -> From:
     """Translate FROM and the joins of a SELECT into ``select``.
 
     :raises Refusal: there is no exact translation."""
@@ -190,7 +189,7 @@ def translate(queries: Queries, node: exp.Select, select: exp.Select) -> From:
     return result
 
 
-def _relation(queries: Queries, node: exp.Expr, *, is_decided: bool = False) -> Relation:
+def _relation(queries: Tables, node: exp.Expr, *, is_decided: bool = False) -> Relation:
     alias = alias_of(node)
     if isinstance(node, exp.Subquery):
         refuse_others(node, {"this", "alias"})
@@ -211,7 +210,7 @@ def _relation(queries: Queries, node: exp.Expr, *, is_decided: bool = False) -> 
     return Relation(exp.Table(this=quoted(name), alias=table_alias(alias)), alias or name, columns)
 
 
-def _join(queries: Queries, node: exp.Join, left: From, where: Sequence[exp.Expr]) -> tuple[exp.Join, From]:
+def _join(queries: Tables, node: exp.Join, left: From, where: Sequence[exp.Expr]) -> tuple[exp.Join, From]:
     refuse_others(node, {"this", "side", "kind", "on", "using"})
     side, kind = (node.side or "").upper(), (node.kind or "").upper()
     if side not in _JOIN_SIDES or kind not in _JOIN_KINDS:
@@ -242,7 +241,7 @@ def _interval_join(node: exp.Join, left: From, right: Relation, both: Scope, con
     return replace(left, scope=both.delayed(delay), waits=(*left.waits, has_passed(time, wait)))
 
 
-def _temporal_join(queries: Queries, node: exp.Join, left: From, side: str) -> tuple[exp.Join, From]:
+def _temporal_join(queries: Tables, node: exp.Join, left: From, side: str) -> tuple[exp.Join, From]:
     if side not in ("", "LEFT") or (node.kind or "").upper() not in ("", "INNER", "OUTER"):
         kinds = " ".join(part for part in (side, node.kind, "JOIN") if part)
         raise Refusal(node, f"{kinds} with FOR SYSTEM_TIME AS OF is not supported", "use JOIN or LEFT JOIN")

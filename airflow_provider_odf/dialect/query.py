@@ -9,7 +9,7 @@ from typing import cast
 from sqlglot import exp
 
 from airflow_provider_odf.dialect import from_clause, ordering, windows
-from airflow_provider_odf.dialect.engine import Engine, TemporalTable, Translator, chain, refuse_others
+from airflow_provider_odf.dialect.engine import Engine, Tables, Translator, chain, refuse_others
 from airflow_provider_odf.dialect.expressions import condition
 from airflow_provider_odf.dialect.ordering import add_order, place_or_expression
 from airflow_provider_odf.dialect.parsing import Refusal
@@ -24,45 +24,12 @@ _OUTPUTS = "odf:outputs"
 
 
 @dataclass(frozen=True)
-class Queries:
-    """Translates queries over inputs, earlier steps and WITH. Keys of ``tables`` are in lower case.
-
-    ``outer`` is the scope of the expression around a query. In transforms, ``temporal_tables`` has the inputs whose
-    versions can be read."""
-
-    engine: Engine
-    tables: Mapping[str, tuple[str, Columns]]
-    outer: Scope | None = None
-    temporal_tables: Mapping[str, TemporalTable] | None = None
+class Queries(Tables):
+    """Translates queries over tables."""
 
     @classmethod
     def over(cls, engine: Engine, tables: Mapping[str, Columns]) -> Queries:
         return cls(engine, {name.lower(): (name, columns) for name, columns in tables.items()})
-
-    def with_table(self, name: str, columns: Columns) -> Queries:
-        """Return the same with one more table, which hides another one of this name."""
-        others = self.temporal_tables and {n: t for n, t in self.temporal_tables.items() if n != name.lower()}
-        return replace(self, tables={**self.tables, name.lower(): (name, columns)}, temporal_tables=others)
-
-    @property
-    def is_transform(self) -> bool:
-        return self.temporal_tables is not None
-
-    def table(self, node: exp.Expr) -> tuple[str, Columns]:
-        """Return name and columns of the table that a node names.
-
-        :raises Refusal: it does not exist."""
-        parts = [part.name for part in node.parts] if isinstance(node, exp.Table | exp.Column) else []
-        if len(parts) != 1:
-            advice = "quote a name with dots as a whole"
-            raise Refusal(node, f"table {'.'.join(parts)} does not exist", advice)
-        if parts[0].lower() not in self.tables:
-            names = ", ".join(name for name, _ in self.tables.values())
-            raise Refusal(node, f"table {parts[0]} does not exist", f"tables: {names}")
-        return self.tables[parts[0].lower()]
-
-    def translator(self, scope: Scope) -> Translator:
-        return Translator(self.engine, scope, self.subquery)
 
     def query(self, node: exp.Expr, *, is_named: bool = True) -> tuple[exp.Query, Columns]:
         """Return the query for Spark and its columns. With ``is_named`` every column needs a name that the engines

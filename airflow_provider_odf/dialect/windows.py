@@ -20,7 +20,7 @@ from airflow_provider_odf.dialect.spark import Value, call, cast, sql
 from airflow_provider_odf.dialect.types import Columns, Scope, Type, timestamp
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.dialect.query import Queries
+    from airflow_provider_odf.dialect.engine import Tables
 
 WATERMARK = "odf_watermark"
 """Parameter with the earliest watermark of the inputs; null decides nothing."""
@@ -72,7 +72,7 @@ _FORMS = {
 """The windows of a time in microseconds, in Spark SQL."""
 
 
-def table(queries: Queries, node: exp.Expr, *, is_decided: bool) -> tuple[exp.Query, Columns]:
+def table(queries: Tables, node: exp.Expr, *, is_decided: bool) -> tuple[exp.Query, Columns]:
     """Return the rows of a table with the windows that contain them. With ``is_decided``, only closed windows.
 
     :raises Refusal: the function, the table or an interval is not supported."""
