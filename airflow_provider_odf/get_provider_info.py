@@ -58,8 +58,9 @@ _CONNECTION: dict[str, Any] = {
     "conn-fields": {
         "work_area": {
             "label": "Work area",
-            "description": "Folder for fetched files until they are merged, shared by all workers. "
-            "Default: STORE/.work",
+            "description": "Folder for fetched files until they are merged, and for caches, shared by all workers. "
+            "Default: STORE/.work. Of a store in an object store, workers need not share it, and the default is a "
+            "folder of the user's cache",
             "schema": {"type": ["string", "null"]},
         }
     },
@@ -84,12 +85,15 @@ _OPTIONS = {
     ),
     "input_stores": _option(
         "Paths or URIs of other stores, separated by commas. Inputs of derivatives that the store does not have are "
-        "looked for there by their ids. A manifest may also name an input by its location (``file:///…``).",
+        "looked for there by their ids. A manifest may also name an input by its location (``file:///…``, ``s3://…``, "
+        "``https://…``).",
         example="/mnt/partner/odf-store",
     ),
     "work_area": _option(
-        "Folder for fetched files until they are merged. All workers must share it, because tasks of one run may "
-        "execute on different workers. Default: ``.work`` in the store.",
+        "Folder for fetched files until they are merged, and for caches. All workers must share it, because tasks of "
+        "one run may execute on different workers. Default: ``.work`` in the store. If the store is in an object "
+        "store, tasks pass files through its ``.work``, workers need not share this folder, and its default lies in "
+        "the user's cache (``ODF_CACHE_DIR``).",
         example="/shared/odf-work",
     ),
     "spark_conn_id": _option(

