@@ -65,12 +65,28 @@ def split(uri: str) -> tuple[str, str]:
     return f"{scheme}://{name}", rest[len(name) :].strip("/")
 
 
-@cache
+_asked_by: set[int] = set()
+"""The process that has sent requests, and after a fork the one that it comes from."""
+
+
 def client(bucket: str) -> ObjectStore:
-    """Return the client of a bucket, one for each process.
+    """Return the client of a bucket, one for each process, for a request that is sent now.
 
     :raises InvalidInput: the URI is not valid, or settings are missing.
+    :raises StorageError: the process is a fork of one that has sent requests: its own would wait for ever, and hold up
+        those of the parent, whose connections they use.
     """
+    if _asked_by and os.getpid() not in _asked_by:
+        raise StorageError(
+            f"{bucket}: this process was forked from one that has used an object store: of OpenLineage's events, set "
+            "`[openlineage] execute_in_thread = True`"
+        )
+    _asked_by.add(os.getpid())
+    return _client(bucket)
+
+
+@cache
+def _client(bucket: str) -> ObjectStore:
     try:
         # Not `from obstore.exceptions`: that module is seen by other threads before it has its names.
         from obstore import exceptions
@@ -103,26 +119,12 @@ def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:
         yield from map(bytes, stream)
 
 
-_asked_by: set[int] = set()
-"""The process that has sent requests, and after a fork the one that it comes from."""
-
-
 @contextmanager
 def errors(uri: str) -> Iterator[None]:
     """Raise errors of a client as StorageError with the URI of the object and the next step. ``FileNotFoundError`` is
-    raised for a missing bucket too.
-
-    All requests are sent in this context, which refuses those of a fork: they would wait for ever, and hold up those of
-    the parent, whose connections they use.
-    """
+    raised for a missing bucket too."""
     from obstore import exceptions
 
-    if os.getpid() not in _asked_by and _asked_by:
-        raise StorageError(
-            f"{uri}: this process was forked from one that has used an object store: of OpenLineage's events, set "
-            "`[openlineage] execute_in_thread = True`"
-        )
-    _asked_by.add(os.getpid())
     try:
         yield
     except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as e:

@@ -47,7 +47,7 @@ def serving_s3() -> Iterator[str]:
 
 def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let clients of this process and its children use a server."""
-    object_stores.client.cache_clear()
+    object_stores._client.cache_clear()
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")

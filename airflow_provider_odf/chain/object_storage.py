@@ -25,7 +25,7 @@ from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageErr
 from airflow_provider_odf.multiformats import sha3_256
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta
+    from obstore import ObjectMeta, UpdateVersion
     from obstore.store import ObjectStore
 
 _PROBE = ".conditions"
@@ -102,9 +102,7 @@ class ObjectStorage:
 
         :raises InvalidInput: the URI is not valid.
         """
-        storage = cls(*object_stores.split(uri))
-        _ = storage.client
-        return storage
+        return cls(*object_stores.split(uri))
 
     @property
     def client(self) -> ObjectStore:
@@ -284,7 +282,7 @@ class ObjectStorage:
                 return
             is_sent = True
 
-    def _index(self) -> tuple[dict[str, _Ref], str | None]:
+    def _index(self) -> tuple[dict[str, _Ref], UpdateVersion | None]:
         """Return all refs but the head, and the version of their object.
 
         :raises StorageError: it is damaged.
@@ -304,25 +302,30 @@ class ObjectStorage:
         heads = [_HEAD] if self.get_ref(_HEAD) is not None else []
         return sorted([*heads, *filter(is_ref, self._index()[0])])
 
-    def _write_on_condition(self, name: str, data: bytes, version: str | None) -> bool:
+    def _write_on_condition(self, name: str, data: bytes, version: UpdateVersion | None) -> bool:
         """Write an object if its version is still ``version`` (None: it does not exist); return whether it has been
-        written, which its content says when the answer does not."""
+        written, which its content says when the answer does not.
+
+        :raises StorageError: the server does not write it, although nobody else did.
+        """
         from obstore import exceptions
 
         with self._errors(name):
             try:
-                self.client.put(self._key(name), data, mode="create" if version is None else {"e_tag": version})
-            except (exceptions.AlreadyExistsError, exceptions.PreconditionError, exceptions.GenericError):
+                self.client.put(self._key(name), data, mode=version or "create")
+            except (exceptions.AlreadyExistsError, exceptions.PreconditionError, exceptions.GenericError) as e:
                 held = self._held(name)
+                if isinstance(e, exceptions.GenericError) and version == (held and held[1]):
+                    raise
                 return held is not None and held[0] == data
         return True
 
-    def _held(self, name: str) -> tuple[bytes, str | None] | None:
+    def _held(self, name: str) -> tuple[bytes, UpdateVersion] | None:
         """Return the content and version of an object, None if there is none."""
         with self._errors(name):
             try:
                 result = self.client.get(self._key(name))
-                return bytes(result.bytes()), result.meta["e_tag"]
+                return bytes(result.bytes()), _version(result.meta)
             except FileNotFoundError:
                 return None
 
@@ -376,6 +379,13 @@ class Chunks(io.RawIOBase):
         size = min(len(buffer), len(self._rest))
         buffer[:size], self._rest = self._rest[:size], self._rest[size:]
         return size
+
+
+def _version(meta: ObjectMeta) -> UpdateVersion:
+    """Return what a condition compares: the ETag, and the generation of Google Cloud Storage."""
+    version: UpdateVersion = {"e_tag": meta["e_tag"]}
+    # Without one obstore takes no null.
+    return version if meta["version"] is None else {**version, "version": meta["version"]}
 
 
 def _info(name: str, meta: ObjectMeta) -> FileInfo:

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +142,7 @@ def check_unrecorded(
         return
     progress(f"checking {counted(len(changed), 'slice')}, {counted(sum(s.size for s in changed), 'byte')}")
     with ThreadPoolExecutor(min(_THREADS, len(changed))) as pool:
-        list(pool.map(lambda s: check(local, s), changed))
+        list(pool.map(lambda s: _check_copy(dataset, local, s), changed))
     if dataset.cache is not None:
         content = {"dataset": dataset_id, "slices": record | stamps}
         cache_file.write(dataset.cache / RECORD, _FORMAT, json.dumps(content).encode())
@@ -154,6 +155,17 @@ def _copy(dataset: Dataset, data_slices: Sequence[DataSlice], progress: Callable
     progress(f"copying {counted(len(data_slices), 'slice')} of {dataset.alias} to this machine, {size}")
     with ThreadPoolExecutor(min(_REQUESTS, len(data_slices))) as pool:
         list(pool.map(lambda s: path(dataset, s), data_slices))
+
+
+def _check_copy(dataset: Dataset, local: Dataset, data_slice: DataSlice) -> None:
+    """Compare a slice; a copy that is damaged is made again, and compared meanwhile."""
+    try:
+        check(local, data_slice)
+    except ChainCorrupted:
+        if local.storage == dataset.storage:
+            raise
+        local.storage.remove(name(data_slice), inf)
+        path(dataset, data_slice)
 
 
 def _recorded(dataset: Dataset, dataset_id: str) -> dict[str, list[int | str]]:

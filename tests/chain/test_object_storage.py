@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.chain import object_storage
 from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
@@ -131,3 +132,15 @@ def test_a_missing_bucket_and_refused_rights_are_said(s3, monkeypatch):
         ObjectStorage.at("s3://no-bucket").compare_and_set_ref("head", None, A)
     with pytest.raises(InvalidInput, match="the bucket is missing: use s3://BUCKET/PREFIX"):
         ObjectStorage.at("s3://")
+
+
+@pytest.mark.parametrize("ref", ["head", "candidate-1"])
+def test_a_write_that_the_server_does_not_take_is_an_error_and_no_conflict(relay, behind_relay, monkeypatch, ref):
+    behind_relay.compare_and_set_ref(ref, None, A)
+    monkeypatch.setitem(object_stores._RETRY, "max_retries", 1)
+    object_stores._client.cache_clear()
+    relay.answer = lambda method, path: (500, "InternalError") if method == "PUT" else False
+    with pytest.raises(StorageError, match=r"refs/.*: InternalError") as refused:
+        behind_relay.compare_and_set_ref(ref, A, B)
+    assert not isinstance(refused.value, CommitConflict)
+    assert behind_relay.get_ref(ref) == A

@@ -135,6 +135,21 @@ def test_blocks_are_those_of_a_folder(bucket: str, run_in: RunIn, write: Write, 
     assert state_rows(remote.dataset("expensive")).table.column("sku").to_pylist() == ["a"]
 
 
+def test_a_damaged_copy_of_a_slice_is_made_again(bucket: str, run_in: RunIn, write: Write, tmp_path: Path):
+    prices, store = write("prices.yaml", PRICES), Store.open(bucket)
+    write("in/1.csv", "sku,price\na,90\nb,110\n")
+    assert run_in(store, prices, 1).error is None
+    write("in/2.csv", "sku,price\na,95\nb,110\n")
+    assert run_in(store, prices, 2).error is None
+    copies = [path for path in (tmp_path / "cache").rglob("data/f1620*") if path.is_file()]
+    assert copies
+    for copy in copies:
+        copy.write_bytes(b"damaged")
+    write("in/3.csv", "sku,price\na,95\nb,120\n")
+    assert run_in(store, prices, 3).error is None
+    assert state_rows(store.dataset("prices")).table.column("price").to_pylist() == [95, 120]
+
+
 def test_a_contract_rejects_what_breaks_it(bucket: str, run_in: RunIn, write: Write):
     prices, contract = write("prices.yaml", PRICES), write("prices.contract.yaml", CONTRACT)
     store = Store.open(bucket)

@@ -78,7 +78,7 @@ def push(rest: str) -> str:
         pytest.param(
             poll(fetch="{kind: Url, url: 'x://y', cache: {kind: Forevr}, eventTime: {kind: FromPath, pattern: x, timestampFormat: 5}}"),
             [
-                "m.yaml:8:31: x:// is not supported (known: http, https, ftp, ftps, file)",
+                "m.yaml:8:31: x:// is not supported (known: http, https, ftp, ftps, s3, gs, az, abfss, file)",
                 "m.yaml:8:54: 'Forevr' is not a kind of caching (did you mean `Forever`?)",
                 r"m.yaml:8:100: the pattern has no group (put the timestamp into parentheses, as in `(\d{4}-\d\d-\d\d)`)",
                 'm.yaml:8:120: `timestampFormat` must be a string, not the number 5 (write "5" in quotes)',
@@ -88,7 +88,7 @@ def push(rest: str) -> str:
         pytest.param(
             poll(fetch="{kind: Url, url: 'x://y'}", read="{kind: Cvs}", merge="{kind: Ledger, primaryKey: []}"),
             [
-                "m.yaml:8:31: x:// is not supported (known: http, https, ftp, ftps, file)",
+                "m.yaml:8:31: x:// is not supported (known: http, https, ftp, ftps, s3, gs, az, abfss, file)",
                 "m.yaml:9:20: 'Cvs' is not a read step (did you mean `Csv`?)",
                 "m.yaml:10:29: `primaryKey` is empty (name the columns that identify a record)",
             ],
