@@ -7,7 +7,7 @@ entry. Names are in lower case, with ``+`` for ``/``. Tools that read datasets i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.instant import Instant
@@ -31,10 +31,15 @@ class Registry:
     """Entries of a store."""
 
     storage: Storage
+    _read: dict[DatasetAlias, Entry | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def get(self, alias: DatasetAlias) -> Entry | None:
         """Return the entry of a name, or None if the store had no such dataset."""
-        data = self.storage.get(_name(alias))
+        self._read[alias] = entry = self._entry(self.storage.get(_name(alias)))
+        return entry
+
+    @staticmethod
+    def _entry(data: bytes | None) -> Entry | None:
         if data is None:
             return None
         dataset_id, _, since = data.decode("ascii", "replace").strip().partition(" ")
@@ -44,8 +49,8 @@ class Registry:
             return Entry(DAMAGED, Instant(0))
 
     def remember(self, alias: DatasetAlias, dataset_id: str) -> None:
-        """Record that the store has a dataset."""
-        entry = self.get(alias)
+        """Record that the store has a dataset, unless its entry says so, as it was last read."""
+        entry = self._read[alias] if alias in self._read else self.get(alias)
         if entry is None or entry.dataset_id != dataset_id:
             self._write(alias, dataset_id)
 
@@ -59,6 +64,7 @@ class Registry:
             yield DatasetAlias.parse(name.replace("+", "/"))
 
     def _write(self, alias: DatasetAlias, text: str) -> None:
+        self._read.pop(alias, None)
         self.storage.put(_name(alias), f"{text} {Instant.now()}\n".encode())
 
 

@@ -131,8 +131,8 @@ class HttpStorage:
     def compare_and_set_ref(self, name: str, expected: str | None, new: str | None) -> NoReturn:
         self._refuse(ref_file(name))
 
-    def refs(self) -> list[str]:
-        return ["head"] if self.get_ref("head") is not None else []
+    def refs(self, beginnings: str | tuple[str, ...] = "") -> list[str]:
+        return ["head"] if "head".startswith(beginnings) and self.get_ref("head") is not None else []
 
     def _refuse(self, name: str) -> NoReturn:
         raise InvalidInput(

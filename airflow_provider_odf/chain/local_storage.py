@@ -161,8 +161,8 @@ class LocalStorage:
                     (self.root / file).unlink()
                     fsync(self.root / "refs")
 
-    def refs(self) -> list[str]:
-        return list(filter(is_ref, self.names("refs")))
+    def refs(self, beginnings: str | tuple[str, ...] = "") -> list[str]:
+        return [name for name in self.names("refs") if is_ref(name) and name.startswith(beginnings)]
 
 
 @contextlib.contextmanager

@@ -298,9 +298,9 @@ class ObjectStorage:
                 "version of it, or delete it to drop the candidates"
             ) from e
 
-    def refs(self) -> list[str]:
-        heads = [_HEAD] if self.get_ref(_HEAD) is not None else []
-        return sorted([*heads, *filter(is_ref, self._index()[0])])
+    def refs(self, beginnings: str | tuple[str, ...] = "") -> list[str]:
+        heads = [_HEAD] if _HEAD.startswith(beginnings) and self.get_ref(_HEAD) is not None else []
+        return sorted([*heads, *(name for name in self._index()[0] if is_ref(name) and name.startswith(beginnings))])
 
     def _write_on_condition(self, name: str, data: bytes, version: UpdateVersion | None) -> bool:
         """Write an object if its version is still ``version`` (None: it does not exist); return whether it has been

@@ -123,8 +123,8 @@ class Storage(Protocol):
         """
         ...
 
-    def refs(self) -> list[str]:
-        """Return the names of all refs, sorted."""
+    def refs(self, beginnings: str | tuple[str, ...] = "") -> list[str]:
+        """Return the names of all refs that begin with a text, or one of several, sorted."""
         ...
 
 

@@ -55,7 +55,7 @@ def is_settled(dataset: Dataset, ref: str, block_hash: str, head: str) -> bool:
 
 def drop_settled(dataset: Dataset, head: str) -> None:
     """Remove settled refs. A ref that cannot be read or removed stays and is logged: the head has moved already."""
-    for ref in dataset.storage.refs():
+    for ref in dataset.storage.refs(OF_CANDIDATES):
         try:
             block_hash = dataset.head(ref)
             if block_hash is not None and is_settled(dataset, ref, block_hash, head):
@@ -316,8 +316,7 @@ def show_command(dataset: Dataset) -> str:
 
 def rejections(dataset: Dataset) -> Iterator[Rejection]:
     """Yield rejected candidates that were not published since, oldest first."""
-    names = [ref for ref in dataset.storage.refs() if ref.startswith(REJECTED)]
-    waiting = [rejection for ref in names if (rejection := _rejection(dataset, ref))]
+    waiting = [rejection for ref in dataset.storage.refs(REJECTED) if (rejection := _rejection(dataset, ref))]
     yield from sorted(waiting, key=lambda r: (r.system_time, r.ref))
 
 

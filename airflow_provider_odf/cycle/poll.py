@@ -243,8 +243,7 @@ class Watch:
         contracts = [self._file.parent / self._contract] if self._contract else beside(self._file, name)
         files = [(file, _stamp(file)) for file in (self._file, *contracts, *settings)]
         dataset = self._store.get(name)
-        names = dataset.storage.refs() if dataset else ()
-        return files, dataset and dataset.head(), [ref for ref in names if ref.startswith(candidates.REJECTED)]
+        return files, dataset and (dataset.head(), dataset.storage.refs(candidates.REJECTED))
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -70,7 +70,7 @@ def plan(dataset: Dataset) -> Reset:
             f"Only derivatives can be reset. To start a new history anyway, delete the folder {dataset.location}, then "
             f"run `{forget}`"
         )
-    refs = tuple(ref for ref in dataset.storage.refs() if ref.startswith(candidates.OF_CANDIDATES))
+    refs = tuple(dataset.storage.refs(candidates.OF_CANDIDATES))
     return Reset(state, refs, state.head)
 
 

@@ -159,7 +159,7 @@ def read_candidates(dataset: Dataset, head: str) -> Candidates:
     """
     every = [(rejection, tested.status(dataset, rejection, head)) for rejection in candidates.rejections(dataset)]
     on_head = [(rejection, status) for rejection, status in every if rejection.base == head]
-    waiting = [ref for ref in dataset.storage.refs() if ref.startswith(candidates.CANDIDATE)]
+    waiting = dataset.storage.refs(candidates.CANDIDATE)
     return Candidates(
         [rejection for rejection, status in every if status == tested.WAITING],
         bool(on_head) and on_head[-1][1] == tested.DISCARDED,
