@@ -23,7 +23,7 @@ def derivative(query: str, engine: str = "spark", ref: str = "valid-0") -> str:
 
 
 BROKEN = {
-    "an input of an unsupported store": derivative("select * from p", ref="s3://bucket/prices"),
+    "an input of an unsupported store": derivative("select * from p", ref="hdfs://bucket/prices"),
     "an input of no URI": derivative("select * from p", ref="http://["),
     "an unknown function": derivative("select uper(value) from p"),
     "two queries": derivative("select 1; select 2"),
