@@ -15,7 +15,7 @@ from airflow_provider_odf.engine import slices
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.records.schema import OP
-from airflow_provider_odf.records.slice_file import SlicePlan
+from airflow_provider_odf.records.slice_file import SlicePlan, write_file
 from benchmarks import data
 
 
@@ -45,8 +45,8 @@ def append_records(store: Path, name: str, records: Iterable[pa.Table]) -> None:
             keys=("id",),
             label=f"slice {number}",
         )
-        in_order = slices.filled(_in_engine(table, schema), target).sort_by([("id", "ascending"), (OP, "ascending")])
-        new = slices.write_in_order(in_order, target)
+        filled = slices.fill_event_time(_in_engine(table, schema), schema, base.watermark)
+        new = write_file(iter([filled.sort_by([("id", "ascending"), (OP, "ascending")])]), target)
         assert new is not None
         dataset.storage.adopt(f"data/{new.physical_hash}", Path(new.path))
         event = model.AddData(

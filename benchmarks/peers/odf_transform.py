@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from airflow_provider_odf.engine import schema as schemas
 from airflow_provider_odf.engine import session
 from airflow_provider_odf.engine.transform import transform
 from airflow_provider_odf.protocol import (
@@ -27,6 +26,7 @@ from airflow_provider_odf.protocol import (
     TransformRequest,
     TransformRequestInput,
 )
+from airflow_provider_odf.records import schema as schemas
 from benchmarks.measure import Clock
 
 
