@@ -136,11 +136,11 @@ def test_a_candidate_that_is_published_while_refs_are_read(
         age(path, 48)
     refs = LocalStorage.refs
 
-    def published_first(storage: LocalStorage) -> list[str]:
+    def published_first(storage: LocalStorage, beginnings: str | tuple[str, ...] = "") -> list[str]:
         if numbers.dataset.head() == head:
             storage.compare_and_set_ref("head", head, candidate)
             candidates.drop_settled(numbers.dataset, candidate)
-        return refs(storage)
+        return refs(storage, beginnings)
 
     monkeypatch.setattr(LocalStorage, "refs", published_first)
     assert [item.name for item in garbage.unused(store, numbers.dataset, 24 * HOUR)] == []
