@@ -1,4 +1,4 @@
-"""Whether a file is there, where an answer "no" leaves data or a contract out.
+"""Whether a file is there, where an answer "no" leaves data or a contract out, or has it written again.
 
 ``os.path.exists`` and its kin answer "no" also if the operating system refuses to tell, for example for lack of
 permissions. Standard library only.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from pathlib import Path
 
 ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG)
 """Errors of paths at which there is no file. A link that leads to itself leads nowhere, like one to a missing file."""
@@ -43,3 +44,14 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
     """
     info = status(path)
     return info is not None and stat.S_ISDIR(info.st_mode)
+
+
+def touch(path: Path) -> bool:
+    """Return whether a file exists, and set its time to now, so that garbage collection keeps it."""
+    try:
+        os.utime(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:  # another user's
+        return path.exists()
+    return True

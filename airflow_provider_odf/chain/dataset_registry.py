@@ -7,7 +7,7 @@ entry. Names are in lower case, with ``+`` for ``/``. Tools that read datasets i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.instant import Instant
@@ -25,21 +25,20 @@ class Entry:
     dataset_id: str
     since: Instant
 
+    def is_of_another(self, dataset_id: str) -> bool:
+        """Return whether the name is that of another dataset than the one with an id."""
+        return self.dataset_id not in (dataset_id, FORGOTTEN, DAMAGED)
+
 
 @dataclass(frozen=True)
 class Registry:
     """Entries of a store."""
 
     storage: Storage
-    _read: dict[DatasetAlias, Entry | None] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def get(self, alias: DatasetAlias) -> Entry | None:
         """Return the entry of a name, or None if the store had no such dataset."""
-        self._read[alias] = entry = self._entry(self.storage.get(_name(alias)))
-        return entry
-
-    @staticmethod
-    def _entry(data: bytes | None) -> Entry | None:
+        data = self.storage.get(_name(alias))
         if data is None:
             return None
         dataset_id, _, since = data.decode("ascii", "replace").strip().partition(" ")
@@ -49,8 +48,8 @@ class Registry:
             return Entry(DAMAGED, Instant(0))
 
     def remember(self, alias: DatasetAlias, dataset_id: str) -> None:
-        """Record that the store has a dataset, unless its entry says so, as it was last read."""
-        entry = self._read[alias] if alias in self._read else self.get(alias)
+        """Record that the store has a dataset."""
+        entry = self.get(alias)
         if entry is None or entry.dataset_id != dataset_id:
             self._write(alias, dataset_id)
 
@@ -64,7 +63,6 @@ class Registry:
             yield DatasetAlias.parse(name.replace("+", "/"))
 
     def _write(self, alias: DatasetAlias, text: str) -> None:
-        self._read.pop(alias, None)
         self.storage.put(_name(alias), f"{text} {Instant.now()}\n".encode())
 
 

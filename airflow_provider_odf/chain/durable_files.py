@@ -94,17 +94,6 @@ def write(path: Path, data: bytes) -> None:
         fsync(path.parent)
 
 
-def touch(path: Path) -> bool:
-    """Return whether a file exists, and set its time to now, so that garbage collection keeps it."""
-    try:
-        os.utime(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except PermissionError:  # another user's
-        return path.exists()
-    return True
-
-
 def link(finished: Path, target: Path) -> bool:
     """Move a finished file to its name unless that exists; return whether it was moved."""
     try:

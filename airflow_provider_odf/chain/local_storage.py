@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import unquote, urlsplit
 
+from airflow_provider_odf import file_status
 from airflow_provider_odf.chain import durable_files
 from airflow_provider_odf.chain.storage import PENDING, FileInfo, is_ref, ref_file
 from airflow_provider_odf.error_conversion import storage_errors
@@ -109,7 +110,7 @@ class LocalStorage:
     def put_if_absent(self, name: str, data: bytes) -> bool:
         target = self.root / name
         with storage_errors(target):
-            if durable_files.touch(target):
+            if file_status.touch(target):
                 return False
             with durable_files.pending(target, data) as pending:
                 return durable_files.link(pending, target)
@@ -118,10 +119,10 @@ class LocalStorage:
         target = self.root / name
         with storage_errors(target):
             durable_files.make_directory(target.parent)
-            if not durable_files.touch(target) and not durable_files.move(source, target):
+            if not file_status.touch(target) and not durable_files.move(source, target):
                 with durable_files.pending(target, source) as pending:
                     durable_files.link(pending, target)
-            durable_files.touch(target)
+            file_status.touch(target)
             source.unlink(missing_ok=True)
 
     def remove(self, name: str, modified: float) -> bool:

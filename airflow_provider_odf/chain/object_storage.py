@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import uuid4
 
 from airflow_provider_odf import closed_files, object_stores
@@ -165,18 +165,22 @@ class ObjectStorage:
     def get(self, name: str) -> bytes | None:
         if (data := self._copied(name)) is not None:
             return data
-        if self.copies is not None and name.startswith(_BLOCKS) and self.copies.are_many_missing():
-            self._copy_blocks(self.copies)
+        if (copies := self._copies_of(name)) is not None and copies.are_many_missing():
+            self._copy_blocks(copies)
         held = self._held(name)
         return None if held is None else self._keep(name, held[0])
 
+    def _copies_of(self, name: str) -> BlockCopies | None:
+        """Return the copies on this machine that may have a file: None if it is no block."""
+        return self.copies if name.startswith(_BLOCKS) else None
+
     def _copied(self, name: str) -> bytes | None:
-        is_block = self.copies is not None and name.startswith(_BLOCKS)
-        return self.copies.get(name.removeprefix(_BLOCKS)) if is_block and self.copies else None
+        copies = self._copies_of(name)
+        return copies.get(name.removeprefix(_BLOCKS)) if copies is not None else None
 
     def _keep(self, name: str, data: bytes) -> bytes:
-        if self.copies is not None and name.startswith(_BLOCKS):
-            self.copies.put(name.removeprefix(_BLOCKS), data)
+        if (copies := self._copies_of(name)) is not None:
+            copies.put(name.removeprefix(_BLOCKS), data)
         return data
 
     def _copy_blocks(self, copies: BlockCopies) -> None:
@@ -373,7 +377,7 @@ class Chunks(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+    def readinto(self, buffer: Any, /) -> int:
         if not self._rest:
             self._rest = memoryview(next(self._chunks, b""))
         size = min(len(buffer), len(self._rest))

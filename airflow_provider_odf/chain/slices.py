@@ -65,6 +65,8 @@ def path(dataset: Dataset, part: DataSlice | Checkpoint) -> str:
     :raises ChainCorrupted: there is no such object, or it has other bytes.
     :raises StorageError: it cannot be read, or the copy cannot be written.
     """
+    if isinstance(dataset.storage, LocalStorage):
+        return location(dataset, part)
     from airflow_provider_odf.records import files
 
     with read_errors(location(dataset, part)):

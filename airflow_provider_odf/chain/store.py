@@ -311,37 +311,36 @@ class Store:
             message = f"{folder.location()}: {which} is missing"
             raise DatasetGone(f"{message}: restore its folder, or {self.restart_advice(alias)}")
 
-    def check_identity(self, dataset: Dataset, dataset_id: str) -> None:
+    def check_identity(self, dataset: Dataset, dataset_id: str) -> bool:
         """Check that a dataset is the one that the store had under its name, before anything is written to it. One of
-        another store has no name here.
+        another store has no name here. Return whether the registry has it.
 
         :raises DatasetGone: it is another one, such as that of a wrong mount.
         """
         entry = self.registry.get(dataset.alias) if self.owns(dataset) else None
-        if entry is not None and entry.dataset_id not in (
-            dataset_id,
-            dataset_registry.FORGOTTEN,
-            dataset_registry.DAMAGED,
-        ):
+        if entry is not None and entry.is_of_another(dataset_id):
             command = dataset.command("forget", "{}")
             raise DatasetGone(
                 f"{dataset.storage.location()}: the folder contains the dataset {dataset_id} instead of "
                 f"{entry.dataset_id}: restore the folder, or run `{command}` to continue with {dataset_id}"
             )
+        return entry is not None and entry.dataset_id == dataset_id
 
-    def check_own(self, dataset: Dataset, dataset_id: str) -> None:
-        """Check that a dataset may get new blocks: it is the one that the store had, and no read-only copy.
+    def check_own(self, dataset: Dataset, dataset_id: str) -> bool:
+        """Check that a dataset may get new blocks: it is the one that the store had, and no read-only copy. Return
+        whether the registry has it.
 
         :raises DatasetGone: it is another one, such as that of a wrong mount.
         :raises InvalidInput: it is a copy.
         """
-        self.check_identity(dataset, dataset_id)
+        is_recorded = self.check_identity(dataset, dataset_id)
         if (origin := dataset.origin) is not None:
             update = shlex.join(("odf", "copy", origin, self.location, "--as", str(dataset.alias)))
             raise InvalidInput(
                 f"{dataset.location}: the dataset is a read-only copy of {origin}: bring it up to date with "
                 f"`{update}`, or let it go on by itself with `{dataset.command('promote', '{}')}`"
             )
+        return is_recorded
 
     def forget(self, alias: DatasetAlias) -> None:
         """Let the next run start a new history under a name, or continue the other dataset that now has the name.

@@ -27,7 +27,6 @@ from urllib.parse import unquote
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import info_files, slices
 from airflow_provider_odf.chain.dataset import HEAD, ORIGIN, Dataset
-from airflow_provider_odf.chain.dataset_registry import DAMAGED, FORGOTTEN
 from airflow_provider_odf.chain.replay import block_hashes, extend, replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.chain.storages import open_storage
@@ -205,7 +204,7 @@ class _Copy:
 
     def _check_identity(self, dataset_id: str) -> None:
         entry = self.store.registry.get(self.alias)
-        if entry is not None and entry.dataset_id not in (dataset_id, FORGOTTEN, DAMAGED):
+        if entry is not None and entry.is_of_another(dataset_id):
             forget = self.target.command("forget", "{}")
             raise DatasetGone(
                 f"{self.target.location}: the store had the dataset {entry.dataset_id} under this name, and "

@@ -107,17 +107,11 @@ def unused(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool =
         item for folder in _HIDDEN for item in _files(dataset, "file", folder, cutoff) if item.name.startswith(PENDING)
     ]
     caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
-    copies = [_old(alias, "copy", store.cache(alias) / name, "*", cutoff) for name in ("data", "blocks")]
+    folders = (store.cache(alias) / name for name in ("data", "blocks"))
+    copies = [item for folder in folders for item in _old(alias, "copy", folder, "*", cutoff)]
     live, candidates = _mark_all(dataset, cutoff)
     unreachable = [item for item in (*files, *caches) if _is_named(item) and item.name not in live]
-    return [
-        *candidates,
-        *unreachable,
-        *hidden,
-        *copies[0],
-        *copies[1],
-        *_work(alias, store.scratch(alias), cutoff, is_idle),
-    ]
+    return [*candidates, *unreachable, *hidden, *copies, *_work(alias, store.scratch(alias), cutoff, is_idle)]
 
 
 def find_gone(store: Store, older_than: float, *, is_idle: bool = False) -> list[Garbage]:

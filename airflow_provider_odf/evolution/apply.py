@@ -85,8 +85,8 @@ def _apply(
     if dataset is None or base is None:
         store.check_new(alias)
     else:
-        store.check_own(dataset, base.dataset_id)
-        store.registry.remember(alias, base.dataset_id)
+        if not store.check_own(dataset, base.dataset_id):
+            store.registry.remember(alias, base.dataset_id)
     planned = plan(base, manifest)
     planned.check()
     changes = tuple(change for change in planned.changes if not change.is_pending)

@@ -25,13 +25,13 @@ from airflow_provider_odf import object_stores
 from airflow_provider_odf.closed_files import FILE, make_folders, user_cache
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.file_status import touch
 from airflow_provider_odf.multiformats import SHA3_256, multihash
 
 SMALL = 16 * 1024 * 1024
 """Maximum size in bytes of an input that the driver processes itself."""
 
 _BLOCK = 4 << 20
-_OBJECTS = tuple(f"{scheme}://" for scheme in object_stores.SCHEMES)
 
 
 def local(
@@ -47,24 +47,14 @@ def local(
     :raises StorageError: it cannot be read, or the copy cannot be written.
     """
     name = uri.rpartition("/")[2]
-    if not (name.startswith("f1620") and (uri.startswith(_OBJECTS) or (read is not None and not _is_path(uri)))):
+    is_object = object_stores.is_object(uri)
+    if not (name.startswith("f1620") and (is_object or (read is not None and not _is_path(uri)))):
         return uri
     folder = folder or user_cache() / "data"
     copy = folder / name
-    if not _touch(copy):
-        _copy(uri, copy, object_stores.chunks(uri) if uri.startswith(_OBJECTS) or read is None else _chunks(read))
+    if not touch(copy):
+        _copy(uri, copy, object_stores.chunks(uri) if is_object or read is None else _chunks(read))
     return str(copy)
-
-
-def _touch(path: Path) -> bool:
-    """Return whether a file exists, and set its time to that of this use."""
-    try:
-        os.utime(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except PermissionError:  # another user's
-        return path.exists()
-    return True
 
 
 def _chunks(read: Callable[[], AbstractContextManager[BinaryIO]]) -> Iterator[bytes]:

@@ -42,7 +42,7 @@ class ConnectRunner(Runner):
             answer = self._local.submit(request, on_progress, on_engine)
             answer.add_done_callback(lambda done: self._keep(request, done))
             return answer
-        if self._is_checked(request):
+        if not isinstance(request, protocol.MergeRequest) or self._is_checked(request):
             return self._remote.submit(request, on_progress, on_engine)
         result: Future[protocol.Success] = Future()
         result.set_running_or_notify_cancel()
@@ -107,7 +107,6 @@ def _has_queries(contract: protocol.Contract | None) -> bool:
     return contract is not None and any({"query", "kwargs"} & set(check.arguments) for check in contract.checks)
 
 
-def _analysis(request: protocol.Request) -> protocol.Request:
+def _analysis(request: protocol.MergeRequest) -> protocol.MergeRequest:
     """Return the request that only analyzes the query of a merge."""
-    assert isinstance(request, protocol.MergeRequest)  # noqa: S101
     return replace(request, inputs=(), history=(), prev_state=None, new_state_path=None, contract=None)

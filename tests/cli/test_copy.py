@@ -10,19 +10,14 @@ from typer.testing import CliRunner
 from airflow_provider_odf.cli import app
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
 from tests.chain.golden_datasets import DATASETS
+from tests.manifests import polled
 
-MANIFEST = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: cities
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.csv}
-      read: {kind: Csv, header: true, schema: [country STRING, city STRING, population BIGINT]}
-      merge: {kind: Snapshot, primaryKey: [country, city]}
-"""
+MANIFEST = polled(
+    "cities",
+    "{kind: FilesGlob, path: in/*.csv}",
+    "{kind: Csv, header: true, schema: [country STRING, city STRING, population BIGINT]}",
+    "{kind: Snapshot, primaryKey: [country, city]}",
+)
 
 
 @pytest.fixture(autouse=True)

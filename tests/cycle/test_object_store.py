@@ -27,41 +27,25 @@ from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.seal import sealed_json
+from tests.manifests import derived, polled
 from tests.s3 import use
 
 from .conftest import Write, cycle_of
 
 pytestmark = pytest.mark.spark
 
-PRICES = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: prices
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: in/*.csv}
-      read: {kind: Csv, header: true, schema: [sku STRING, price BIGINT]}
-      merge: {kind: Snapshot, primaryKey: [sku]}
-"""
+PRICES = polled(
+    "prices",
+    "{kind: FilesGlob, path: in/*.csv}",
+    "{kind: Csv, header: true, schema: [sku STRING, price BIGINT]}",
+    "{kind: Snapshot, primaryKey: [sku]}",
+)
 
-EXPENSIVE = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: expensive
-  kind: Derivative
-  metadata:
-    - kind: SetTransform
-      inputs:
-        - datasetRef: did:odf:fed011616161616161616161616161616161616161616161616161616161616161616
-          alias: prices
-      transform:
-        kind: Sql
-        engine: spark
-        query: SELECT op, event_time, sku, price FROM prices WHERE price > 100
-"""
+EXPENSIVE = derived(
+    "expensive",
+    "{datasetRef: did:odf:fed011616161616161616161616161616161616161616161616161616161616161616, alias: prices}",
+    "{kind: Sql, engine: spark, query: 'SELECT op, event_time, sku, price FROM prices WHERE price > 100'}",
+)
 
 CONTRACT = """
 dataContractSpecification: 1.2.1
