@@ -231,7 +231,7 @@ def spelled_key(state: ChainState, columns: Sequence[str]) -> list[str]:
 
     :raises InvalidInput: the data does not have such a column.
     """
-    key: Sequence[str] = getattr(state.merge, "primary_key", ()) if columns else ()
+    key = state.primary_key if columns else ()
     spelled = {name.lower(): name for name in columns} | {name: name for name in columns}
     names = [spelled.get(name) or spelled.get(name.lower()) for name in key]
     if None in names:

@@ -85,6 +85,11 @@ class ChainState:
         """The offset of the next record, which is the number of records so far."""
         return 0 if self.last_offset is None else self.last_offset + 1
 
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The key of the current rows; empty if records have none."""
+        return self.merge.primary_key if self.merge else ()
+
     @cached_property
     def vocab(self) -> DatasetVocabulary:
         """Names of the system columns."""

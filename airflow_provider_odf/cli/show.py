@@ -104,7 +104,7 @@ def show(
     _print_pairs([*_pairs(opened, info, state), *copy_of])
     if info["schema"]:
         print()
-        _print_columns(info, getattr(state.merge, "primary_key", ()))
+        _print_columns(info, state.primary_key)
 
 
 def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> None:

@@ -111,8 +111,8 @@ def _steps(source: model.SetPollingSource | model.AddPushSource) -> str:
 
 
 def _merge(merge: model.MergeStrategy) -> str:
-    key = getattr(merge, "primary_key", ())
-    return f"{merge.kind} by {', '.join(code(k) for k in key)}" if key else merge.kind
+    key = ", ".join(map(code, merge.primary_key))
+    return f"{merge.kind} by {key}" if key else merge.kind
 
 
 def _about(
@@ -140,7 +140,7 @@ def _schema(snapshot: model.DatasetSnapshot) -> str:
     source = next((s for s in sources if ddl.columns(s.read)), None)
     if source is None:
         return ""
-    key = {name.lower() for name in getattr(source.merge, "primary_key", ())}
+    key = {name.lower() for name in source.merge.primary_key}
     rows = [
         (f"{cell(column.name)}{' (key)' if column.name.lower() in key else ''}", code(column.type))
         for column in ddl.columns(source.read) or ()

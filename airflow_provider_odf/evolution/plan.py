@@ -125,7 +125,7 @@ def _merge(
     """Yield why a merge strategy cannot continue a history that another one has written."""
     if before is None:
         return
-    old, new = (tuple(getattr(merge, "primary_key", ())) for merge in (before, after))
+    old, new = before.primary_key, after.primary_key
     alternative = "or start a new dataset with another name"
     if not can_follow(before.kind, after.kind):
         message = f"the dataset has data merged by {before.kind}, which {after.kind} cannot continue"

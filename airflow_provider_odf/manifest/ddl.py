@@ -126,7 +126,7 @@ def _read_as(name: str, value: str, read: Callable[[str], str]) -> str:
 def merge_strategy(merge: MergeStrategy) -> protocol.MergeStrategy:
     return protocol.MergeStrategy(
         kind=merge.kind,
-        primary_key=getattr(merge, "primary_key", ()),
+        primary_key=merge.primary_key,
         compare_columns=getattr(merge, "compare_columns", None),
     )
 

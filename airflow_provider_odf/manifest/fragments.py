@@ -152,6 +152,11 @@ class TransformInput(Model):
 class MergeStrategyAppend(Variant):
     kind: Literal["Append"] = "Append"
 
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """Records have no key."""
+        return ()
+
 
 class MergeStrategyLedger(Variant):
     kind: Literal["Ledger"] = "Ledger"

@@ -40,8 +40,8 @@ def steps(source: model.SetPollingSource | model.AddPushSource) -> list[str]:
 
 def merge(strategy: model.MergeStrategy) -> str:
     """Return a merge strategy and its key in words."""
-    key = getattr(strategy, "primary_key", ())
-    return f"{strategy.kind} by {', '.join(key)}" if key else strategy.kind
+    key = ", ".join(strategy.primary_key)
+    return f"{strategy.kind} by {key}" if key else strategy.kind
 
 
 def size(count: float) -> str:

@@ -31,7 +31,7 @@ def overview(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
         health=health,
         facts=facts,
         columns=sorted(facts["schema"], key=lambda column: column["name"] in facts["vocabulary"].values()),
-        key={name.lower() for name in getattr(state.merge, "primary_key", ())},
+        key={name.lower() for name in state.primary_key},
         source=list(dataset_facts.origins(state, " → ")),
         notices=list(_notices(subject)),
         verification=verification.newest(subject.pages_folder),
