@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.errors import InvalidInput, StorageError
 
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
 SCHEMES = ("s3", "gs", "az", "abfss")
@@ -99,6 +100,12 @@ def _client(bucket: str) -> ObjectStore:
         raise InvalidInput(f"{bucket}: {reason(e)}") from e
 
 
+def etag(meta: ObjectMeta) -> str:
+    """Return the ETag of an object, or an empty text. Listings of Azure leave out the quotes of its other answers."""
+    tag = meta["e_tag"] or ""
+    return f'"{tag}"' if tag and not tag.endswith('"') else tag
+
+
 def chunks(uri: str) -> Iterator[bytes]:
     """Return the content of an object, in pieces.
 
@@ -141,4 +148,6 @@ def reason(error: Exception) -> str:
         return "no credentials (set them in the environment of this process, or give the machine a role)"
     said = re.search(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?", text)
     # Not `CODE: words`: codes such as SignatureDoesNotMatch look like names of secrets, whose values are masked.
-    return f"{said[2].rstrip('.')} ({said[1]})" if said and said[2] else said[1] if said else " ".join(text.split())
+    # Azure adds the id of the request and the time in lines of their own.
+    words = said[2].partition("\n")[0].rstrip(".") if said and said[2] else ""
+    return f"{words} ({said[1]})" if said and words else said[1] if said else " ".join(text.split())

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from . import object_servers
 from .http_server import Server, serving
+from .object_servers import ObjectServer
 from .s3 import Bucket, serving_s3, use
 
 os.environ["AIRFLOW_HOME"] = tempfile.mkdtemp(prefix="airflow-home-")
@@ -68,3 +70,16 @@ def bucket(s3: str, monkeypatch: pytest.MonkeyPatch) -> Bucket:
     """A new bucket there, which clients of this process find."""
     use(s3, monkeypatch)
     return Bucket.new(s3)
+
+
+@pytest.fixture(
+    scope="session",
+    params=["moto", *(pytest.param(name, marks=pytest.mark.stores) for name in object_servers.PROGRAMS)],
+)
+def object_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectServer]:
+    """Each of the servers of object stores in turn."""
+    if request.param == "moto":
+        yield object_servers.moto(request.getfixturevalue("s3"))
+        return
+    with object_servers.PROGRAMS[request.param](tmp_path_factory.mktemp(request.param)) as server:
+        yield server

@@ -393,7 +393,8 @@ def _version(meta: ObjectMeta) -> UpdateVersion:
 
 
 def _info(name: str, meta: ObjectMeta) -> FileInfo:
-    return FileInfo(name, meta["size"], meta["last_modified"].timestamp(), (meta["e_tag"] or "", meta["version"] or ""))
+    # Listings have no generation.
+    return FileInfo(name, meta["size"], meta["last_modified"].timestamp(), (object_stores.etag(meta),))
 
 
 def _visible(names: Iterator[str]) -> Iterator[str]:

@@ -196,7 +196,7 @@ def _entry(bucket: str, meta: ObjectMeta) -> Entry:
 
 
 def _stamp(meta: ObjectMeta) -> str:
-    return meta["e_tag"] or f"{meta['last_modified']} {meta['size']}"
+    return object_stores.etag(meta) or f"{meta['last_modified']} {meta['size']}"
 
 
 @contextmanager

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+from uuid import uuid4
 
 import pytest
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput, SourceError, SourceUnavailable
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.source import files_glob
@@ -216,6 +218,27 @@ def test_stamps_are_etags(poller, bucket):
     assert files_glob.changed(poller.base, known) == [a]
     assert [file.stamp for file in poller(step, discarded=known).files] == [ABD]
     assert asked(poller, step, rejected=known)
+
+
+def test_objects_of_every_server(poller, object_server, monkeypatch):
+    object_server.use(monkeypatch)
+    uri = f"{object_server.bucket}/{uuid4().hex}"
+    _, prefix = object_stores.split(uri)
+    client = object_stores.client(object_server.bucket)
+    for key in ("in/2023-1.csv", "in/2024-2.csv", "in/2024-1 a&b.csv"):
+        client.put(f"{prefix}/{key}", key.encode())
+    step = model.FetchStepFilesGlob(path=f"{uri}/in/2024*.csv")
+    known = files_glob.stamps(step, poller.base, None, PATIENT, system_time=SYSTEM_TIME, discarded={})
+    polled = poller(step)
+    assert poller.content(polled) == [b"in/2024-1 a&b.csv", b"in/2024-2.csv"]
+    assert known == {file.label: file.stamp for file in polled.files}
+    assert files_glob.changed(poller.base, known) == []
+    assert poller(step, state=polled.files[-1].state) is None
+    one = poller.url(f"{uri}/in/2023-1.csv")
+    assert poller.content(one) == [b"in/2023-1.csv"]
+    assert poller.url(f"{uri}/in/2023-1.csv", state=one.files[0].state) is None
+    client.put(f"{prefix}/in/2024-2.csv", b"new")
+    assert files_glob.changed(poller.base, known) == [f"{uri}/in/2024-2.csv"]
 
 
 def test_thousands_of_objects(poller, bucket):
