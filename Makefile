@@ -64,6 +64,19 @@ $(FLINK_ENVIRONMENT)/ready:
 test-slow: setup $(FLINK_ENVIRONMENT)/ready ## Compare the dialects with a real Flink and a PostgreSQL, and lineage with Spark's listener
 	@ODF_FLINK_PYTHON=$(FLINK_ENVIRONMENT)/bin/python $(UV) run --frozen pytest -m "flink or postgres or listener" $(ARGS)
 
+# Servers of object stores, for tests: programs in Go, which takes minutes to build, and one of npm.
+STORES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/object-servers
+
+$(STORES)/ready:
+	@GOBIN=$(STORES) go install github.com/versity/versitygw/cmd/versitygw@v1.8.0
+	@GOBIN=$(STORES) go install github.com/fsouza/fake-gcs-server@v1.56.1
+	@npm install --silent --no-fund --no-audit --prefix $(STORES) azurite@3.35.0
+	@touch $@
+
+.PHONY: test-stores
+test-stores: setup $(STORES)/ready ## Run stores on servers of S3, Azure and Google Cloud Storage by other makers; needs Go and npm
+	@PATH=$(STORES):$(STORES)/node_modules/.bin:$$PATH $(UV) run --frozen pytest -m stores $(ARGS)
+
 .PHONY: torture
 torture: setup ## Flip random bits in the files that runs keep, and look at what the next run makes of it
 	@$(UV) run --frozen pytest -m torture -s $(ARGS)
