@@ -29,6 +29,8 @@ class Draft:
         self.dataset = dataset
         self.base = base
         self.manifest_version = manifest_version
+        self.is_new = False
+        """Whether this draft has written the file of its newest block: nobody had it before."""
         self._state = base
 
     @property
@@ -60,7 +62,7 @@ class Draft:
         if last is not None:
             rules.check_new(last, block)
         state = append(last, block_hash, block) if last else begin(block_hash, block)
-        self.dataset.storage.put_if_absent(f"blocks/{block_hash}", data)
+        self.is_new = self.dataset.storage.put_if_absent(f"blocks/{block_hash}", data)
         self._state = state
         return block_hash
 

@@ -34,6 +34,8 @@ class Dataset:
     storage: Storage
     cache: Path | None = field(default=None, compare=False)
     """Directory of disposable caches about the dataset, which may not exist; None without a store."""
+    found_head: str | None = field(default=None, compare=False, repr=False)
+    """What the head was when a store looked for the dataset just now; None if nobody read it then."""
 
     @property
     def uri(self) -> str:
@@ -58,7 +60,21 @@ class Dataset:
         :raises ChainCorrupted: the ref does not hold the hash of a stored block.
         """
         text = self.storage.get_ref(ref)
-        if text is not None and not (is_hash(text) and self.storage.stat(f"blocks/{text}")):
+        return self.target(ref, text) if text is not None else None
+
+    def first_head(self) -> str | None:
+        """Return the head for a step that begins with the look for the dataset: it is not read a second time.
+
+        :raises ChainCorrupted: the ref does not hold the hash of a stored block.
+        """
+        return self.target(HEAD, self.found_head) if self.found_head is not None else self.head()
+
+    def target(self, ref: str, text: str) -> str:
+        """Return the block hash that a ref holds.
+
+        :raises ChainCorrupted: it does not hold the hash of a stored block.
+        """
+        if not (is_hash(text) and self.storage.stat(f"blocks/{text}")):
             raise self._damaged_ref(ref, text)
         return text
 

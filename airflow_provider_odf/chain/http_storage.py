@@ -132,7 +132,11 @@ class HttpStorage:
         self._refuse(ref_file(name))
 
     def refs(self, beginnings: str | tuple[str, ...] = "") -> list[str]:
-        return ["head"] if "head".startswith(beginnings) and self.get_ref("head") is not None else []
+        return list(self.targets(beginnings))
+
+    def targets(self, beginnings: str | tuple[str, ...] = "") -> dict[str, str]:
+        head = self.get_ref("head") if "head".startswith(beginnings) else None
+        return {"head": head} if head is not None else {}
 
     def _refuse(self, name: str) -> NoReturn:
         raise InvalidInput(

@@ -165,6 +165,9 @@ class LocalStorage:
     def refs(self, beginnings: str | tuple[str, ...] = "") -> list[str]:
         return [name for name in self.names("refs") if is_ref(name) and name.startswith(beginnings)]
 
+    def targets(self, beginnings: str | tuple[str, ...] = "") -> dict[str, str]:
+        return {name: target for name in self.refs(beginnings) if (target := self.get_ref(name)) is not None}
+
 
 @contextlib.contextmanager
 def _descriptor(directory: Path) -> Iterator[int]:

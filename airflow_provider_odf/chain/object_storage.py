@@ -11,12 +11,12 @@ import io
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from uuid import uuid4
 
 from airflow_provider_odf import closed_files, object_stores
@@ -25,17 +25,22 @@ from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageErr
 from airflow_provider_odf.multiformats import sha3_256
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta, UpdateVersion
+    from obstore import ObjectMeta, PutResult, UpdateVersion
     from obstore.store import ObjectStore
 
-_PROBE = ".conditions"
-"""Folder of the objects that check whether the server heeds conditions."""
+_PROBE = "refs/.conditions"
+"""Empty object for the writes that show whether the server heeds conditions."""
 
 _CHECKED: set[str] = set()
 """Buckets whose server does."""
 
+_HEAD, _HEAD_FILE, _INDEX, _BLOCKS = "head", "refs/head", "refs/.index", "blocks/"
 
-_HEAD, _INDEX, _BLOCKS = "head", "refs/.index", "blocks/"
+_NO_VERSION: UpdateVersion = {"e_tag": '"0"', "version": "1"}
+"""Version that no object has."""
+
+_ATTEMPTS = 50
+"""How often a move of a ref starts over because another ref of the same object moved."""
 
 _AT_ONCE = 16
 """Blocks that are copied at once, and after how many misses all are."""
@@ -80,10 +85,14 @@ class BlockCopies:
 
 @dataclass(frozen=True)
 class _Ref:
-    """A ref of the index: its block, and when it moved, in seconds since 1970."""
+    """A ref: its block, and when it moved, in seconds since 1970, which only the index has."""
 
     target: str
     moved: float
+
+
+_Held: TypeAlias = "tuple[bytes, UpdateVersion] | None"
+"""Content and version of an object, None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +103,9 @@ class ObjectStorage:
     bucket: str
     prefix: str
     copies: BlockCopies | None = field(default=None, compare=False, repr=False)
+    known: dict[str, _Held] = field(default_factory=dict, compare=False, repr=False)
+    """Head and index as they were read or written last. A move of a ref starts from them; the server refuses it if they
+    have changed since, and then they are read."""
     is_listed = True
 
     @classmethod
@@ -136,7 +148,7 @@ class ObjectStorage:
         infos = [_info(f"{folder}/{meta['path'].rpartition('/')[2]}", meta) for meta in objects]
         if folder == "refs":
             infos += [
-                FileInfo(ref_file(name), len(ref.target), ref.moved, ()) for name, ref in self._index()[0].items()
+                FileInfo(ref_file(name), len(ref.target), ref.moved, ()) for name, ref in self._refs(_INDEX)[0].items()
             ]
         return sorted(infos, key=lambda info: info.name)
 
@@ -150,8 +162,13 @@ class ObjectStorage:
             self.copies.remove()
 
     def stat(self, name: str) -> FileInfo | None:
-        if (data := self._copied(name)) is not None:
-            return FileInfo(name, len(data), 0.0, ())
+        """Return the properties of an object. Whoever asks for a head or a block reads it next, so it is read."""
+        if name == _HEAD_FILE or self._copies_of(name) is not None:
+            data = self.get_ref(_HEAD) if name == _HEAD_FILE else self.get(name)
+            return FileInfo(name, len(data), 0.0, ()) if data is not None else None
+        return self._stat(name)
+
+    def _stat(self, name: str) -> FileInfo | None:
         with self._errors(name):
             try:
                 return _info(name, self.client.head(self._key(name)))
@@ -167,6 +184,8 @@ class ObjectStorage:
             return data
         if (copies := self._copies_of(name)) is not None and copies.are_many_missing():
             self._copy_blocks(copies)
+            if (data := self._copied(name)) is not None:
+                return data
         held = self._held(name)
         return None if held is None else self._keep(name, held[0])
 
@@ -229,7 +248,7 @@ class ObjectStorage:
             self.client.put(self._key(name), source)  # in parts, if it is large; its name is that of its content
 
     def remove(self, name: str, modified: float) -> bool:
-        info = self.stat(name)
+        info = self._stat(name)
         if info is None or info.modified > modified:
             return False
         with self._errors(name):
@@ -242,90 +261,90 @@ class ObjectStorage:
                 self.client.delete([meta["path"] for meta in metas])
 
     def get_ref(self, name: str) -> str | None:
-        file = ref_file(name)
-        if name != _HEAD:
-            ref = self._index()[0].get(name)
-            return ref.target if ref is not None else None
-        data = self.get(file)
-        return data.decode("ascii", "replace").strip() or None if data is not None else None
+        ref = self._refs(_file(name))[0].get(name)
+        return ref.target if ref is not None else None
+
+    def targets(self, beginnings: str | tuple[str, ...] = "") -> dict[str, str]:
+        head = self._refs(_HEAD_FILE)[0] if _HEAD.startswith(beginnings) else {}
+        refs = sorted({**head, **self._refs(_INDEX)[0]}.items())
+        return {name: ref.target for name, ref in refs if is_ref(name) and name.startswith(beginnings)}
+
+    def refs(self, beginnings: str | tuple[str, ...] = "") -> list[str]:
+        return list(self.targets(beginnings))
+
+    def found_head(self) -> str | None:
+        """Return the head as it was read last, without a request."""
+        ref = self._refs(_HEAD_FILE, is_fresh=False)[0].get(_HEAD)
+        return ref.target if ref is not None else None
 
     def compare_and_set_ref(self, name: str, expected: str | None, new: str | None) -> None:
         """Move a ref. A head that is removed stays as an empty object, since not every server deletes on a condition.
         All other refs are in one object, so that no listing finds them."""
-        file, content = ref_file(name), (new or "").encode("ascii")
+        file, is_sent = _file(name), False
         self._check_conditions()
-        if name != _HEAD:
-            self._move_in_index(name, expected, new)
-            return
-        held = self._held(file)
-        current = None if held is None else held[0].decode("ascii", "replace").strip() or None
-        if current == expected and (held is None and new is None):
-            return
-        if current != expected or not self._write_on_condition(file, content, held and held[1]):
-            raise self._conflict(name, self.get_ref(name), expected)
-
-    def _conflict(self, name: str, current: str | None, expected: str | None) -> CommitConflict:
-        return CommitConflict(
-            f"{self.location(ref_file(name))} points to {current}, expected {expected}: another writer moved it; "
-            "run again"
+        for attempt in range(_ATTEMPTS):
+            refs, version = self._refs(file, is_fresh=attempt > 0)
+            current = refs[name].target if name in refs else None
+            if current == expected != new:
+                moved = {other: ref for other, ref in refs.items() if other != name}
+                if new is not None:
+                    moved[name] = _Ref(new, time.time())
+                if self._write_on_condition(file, _content(file, moved), version):
+                    return
+                is_sent = True
+            elif attempt > 0:
+                if current == new and (is_sent or new == expected):
+                    return
+                raise CommitConflict(
+                    f"{self.location(ref_file(name))} points to {current}, expected {expected}: another writer moved "
+                    "it; run again"
+                )
+        raise StorageError(
+            f"{self.location(file)}: the server refused {_ATTEMPTS} writes on condition of the version that it had "
+            "(If-None-Match, If-Match): use a server that supports them"
         )
 
-    def _move_in_index(self, name: str, expected: str | None, new: str | None) -> None:
-        is_sent = False
-        while True:
-            refs, version = self._index()
-            current = refs[name].target if name in refs else None
-            if current == new and (is_sent or current == expected):
-                return
-            if current != expected:
-                raise self._conflict(name, current, expected)
-            others = {other: ref for other, ref in refs.items() if other != name}
-            moved = others if new is None else {**others, name: _Ref(new, time.time())}
-            content = json.dumps({name: [ref.target, ref.moved] for name, ref in sorted(moved.items())}, indent=1)
-            if self._write_on_condition(_INDEX, content.encode(), version):
-                return
-            is_sent = True
+    def _refs(self, file: str, *, is_fresh: bool = True) -> tuple[dict[str, _Ref], UpdateVersion | None]:
+        """Return the refs in an object and its version, by default as they are now, else as this process knows them.
 
-    def _index(self) -> tuple[dict[str, _Ref], UpdateVersion | None]:
-        """Return all refs but the head, and the version of their object.
-
-        :raises StorageError: it is damaged.
+        :raises StorageError: the index is damaged.
         """
-        held = self._held(_INDEX)
-        if held is None:
+        if is_fresh or file not in self.known:
+            self.known[file] = self._held(file)
+        if (held := self.known[file]) is None:
             return {}, None
+        data, version = held
+        if file == _HEAD_FILE:
+            target = data.decode("ascii", "replace").strip()
+            return {_HEAD: _Ref(target, 0.0)} if target else {}, version
         try:
-            return {name: _Ref(str(target), float(at)) for name, (target, at) in json.loads(held[0]).items()}, held[1]
+            return {name: _Ref(str(target), float(at)) for name, (target, at) in json.loads(data).items()}, version
         except (ValueError, TypeError, AttributeError) as e:
             raise StorageError(
                 f"{self.location(_INDEX)}: the object with the refs of candidates is damaged: restore an earlier "
                 "version of it, or delete it to drop the candidates"
             ) from e
 
-    def refs(self, beginnings: str | tuple[str, ...] = "") -> list[str]:
-        heads = [_HEAD] if _HEAD.startswith(beginnings) and self.get_ref(_HEAD) is not None else []
-        return sorted([*heads, *(name for name in self._index()[0] if is_ref(name) and name.startswith(beginnings))])
-
-    def _write_on_condition(self, name: str, data: bytes, version: UpdateVersion | None) -> bool:
-        """Write an object if its version is still ``version`` (None: it does not exist); return whether it has been
-        written, which its content says when the answer does not.
+    def _write_on_condition(self, file: str, data: bytes, version: UpdateVersion | None) -> bool:
+        """Write an object of refs if its version is still ``version`` (None: it does not exist); return whether it has
+        been written, which its content says when the answer does not.
 
         :raises StorageError: the server does not write it, although nobody else did.
         """
         from obstore import exceptions
 
-        with self._errors(name):
+        with self._errors(file):
             try:
-                self.client.put(self._key(name), data, mode=version or "create")
+                result = self.client.put(self._key(file), data, mode=version or "create")
             except (exceptions.AlreadyExistsError, exceptions.PreconditionError, exceptions.GenericError) as e:
-                held = self._held(name)
+                held = self._held(file)
                 if isinstance(e, exceptions.GenericError) and version == (held and held[1]):
                     raise
                 return held is not None and held[0] == data
+        self.known[file] = data, _version(result)
         return True
 
-    def _held(self, name: str) -> tuple[bytes, UpdateVersion] | None:
-        """Return the content and version of an object, None if there is none."""
+    def _held(self, name: str) -> _Held:
         with self._errors(name):
             try:
                 result = self.client.get(self._key(name))
@@ -346,20 +365,26 @@ class ObjectStorage:
         """
         if self.bucket in _CHECKED:
             return
-        name = f"{_PROBE}/{uuid4().hex}"
-        with self._errors(name):
-            first = self._write_on_condition(name, b"1", None)
-            again = self._write_on_condition(name, b"2", None)
-            version = self._held(name)
-            changed = version is not None and self._write_on_condition(name, b"3", version[1])
-            stale = version is not None and self._write_on_condition(name, b"4", version[1])
-            self._delete(name)
-        if not (first and changed) or again or stale:
+        # The first write makes the object if the store has none yet.
+        if not ((self._is_refused("create") or self._is_refused("create")) and self._is_refused(_NO_VERSION)):
             raise InvalidInput(
                 f"store {self.bucket}: the server ignores conditions of writes (If-None-Match, If-Match), so that two "
                 "writers could lose each other's data: switch them on, or use a server that has them"
             )
         _CHECKED.add(self.bucket)
+
+    def _is_refused(self, mode: Literal["create"] | UpdateVersion) -> bool:
+        """Return whether the server refuses to write the object of the check in a mode."""
+        from obstore import exceptions
+
+        with self._errors(_PROBE):
+            try:
+                self.client.put(self._key(_PROBE), b"", mode=mode)
+            except (exceptions.AlreadyExistsError, exceptions.PreconditionError):
+                return True
+            except NotImplementedError:  # They are switched off in the environment.
+                pass
+        return False
 
     def _key(self, name: str) -> str:
         return "/".join(filter(None, (self.prefix, name)))
@@ -385,7 +410,19 @@ class Chunks(io.RawIOBase):
         return size
 
 
-def _version(meta: ObjectMeta) -> UpdateVersion:
+def _file(name: str) -> str:
+    """Return the object that has a ref."""
+    return ref_file(name) if name == _HEAD else _INDEX
+
+
+def _content(file: str, refs: Mapping[str, _Ref]) -> bytes:
+    """Return the content of the object of refs."""
+    if file == _HEAD_FILE:
+        return "".join(ref.target for ref in refs.values()).encode("ascii")
+    return json.dumps({name: [ref.target, ref.moved] for name, ref in sorted(refs.items())}, indent=1).encode()
+
+
+def _version(meta: ObjectMeta | PutResult) -> UpdateVersion:
     """Return what a condition compares: the ETag, and the generation of Google Cloud Storage."""
     version: UpdateVersion = {"e_tag": meta["e_tag"]}
     # Without one obstore takes no null.

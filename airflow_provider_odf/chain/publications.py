@@ -209,13 +209,13 @@ def read(dataset: Dataset, entry: Entry) -> Publication | None:
 
 def record(dataset: Dataset, publication: Publication) -> Entry:
     """Write the file of a publication that is about to happen, and return its entry. Its time is not before that of its
-    block or of the publications of earlier blocks. Only the new blocks are read."""
+    block; a reader takes the latest one up to a block, see `PublishedHistory.since`. Only the new blocks are read, and
+    no other files about them: a list of 10,000 takes ten requests to an object store."""
     new = [block := dataset.block(publication.block_hash)]
     while block.prev_block_hash not in (publication.base, None):
         new.append(block := dataset.block(block.prev_block_hash))
     first = block.sequence_number
-    before = (entry.time for entry in entries(dataset) if entry.last < first)
-    time = max(publication.time, new[0].system_time, *before)
+    time = max(publication.time, new[0].system_time)
     entry = Entry(time, first, new[0].sequence_number, publication.block_hash)
     content = {
         "name": entry.name,

@@ -15,14 +15,15 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock
 
 
-def replay(dataset: Dataset, ref: str = HEAD) -> ChainState:
+def replay(dataset: Dataset, ref: str = HEAD, *, head: str | None = None) -> ChainState:
     """Return the state at a ref or block hash, checking every block that was not checked before, see `chain.state`.
 
+    :param head: block of the head, if it was just read.
     :raises DatasetNotFound: there is no such ref.
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
     cached = states.read_cached(dataset)
-    blocks, is_continued = blocks_after(dataset, cached.state.head if cached is not None else None, ref)
+    blocks, is_continued = blocks_after(dataset, cached.state.head if cached is not None else None, head or ref)
     if cached is not None and not blocks:
         return cached.state
     known, base = (cached.blocks, cached.state) if cached is not None and is_continued else ([], None)

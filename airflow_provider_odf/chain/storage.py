@@ -127,6 +127,10 @@ class Storage(Protocol):
         """Return the names of all refs that begin with a text, or one of several, sorted."""
         ...
 
+    def targets(self, beginnings: str | tuple[str, ...] = "") -> dict[str, str]:
+        """Return these refs with their block hashes."""
+        ...
+
 
 def is_ref(name: str) -> bool:
     """Return whether a file of ``refs/`` is a ref."""

@@ -21,7 +21,7 @@ from airflow_provider_odf.chain.dataset import (
     id_in_chain,
     same_name,
 )
-from airflow_provider_odf.chain.dataset_registry import Registry
+from airflow_provider_odf.chain.dataset_registry import Entry, Registry
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.chain.storage import Storage
@@ -57,6 +57,8 @@ class Store:
         self._found: dict[str, Dataset] = {}
         """Datasets of an object store, which are looked for once: each look is a request."""
         self._ids: dict[tuple[str, str | None], str | None] = {}
+        self._own: set[tuple[str, str]] = set()
+        """URIs and ids of datasets of an object store that may get new blocks, asked once for the same reason."""
 
     @classmethod
     def open(cls, uri_or_path: str | Path, work_area: Path | None = None, others: Iterable[str] = ()) -> Store:
@@ -156,6 +158,7 @@ class Store:
         dataset = replace(dataset, cache=cache)
         if isinstance(folder, ObjectStorage):
             dataset = self._found[name.lower()] = replace(dataset, storage=folder.with_copies(cache / "blocks"))
+            return replace(dataset, found_head=folder.found_head())
         return dataset
 
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
@@ -311,9 +314,9 @@ class Store:
             message = f"{folder.location()}: {which} is missing"
             raise DatasetGone(f"{message}: restore its folder, or {self.restart_advice(alias)}")
 
-    def check_identity(self, dataset: Dataset, dataset_id: str) -> bool:
+    def check_identity(self, dataset: Dataset, dataset_id: str) -> Entry | None:
         """Check that a dataset is the one that the store had under its name, before anything is written to it. One of
-        another store has no name here. Return whether the registry has it.
+        another store has no name here. Return the entry of the registry about it.
 
         :raises DatasetGone: it is another one, such as that of a wrong mount.
         """
@@ -324,22 +327,27 @@ class Store:
                 f"{dataset.storage.location()}: the folder contains the dataset {dataset_id} instead of "
                 f"{entry.dataset_id}: restore the folder, or run `{command}` to continue with {dataset_id}"
             )
-        return entry is not None and entry.dataset_id == dataset_id
+        return entry if entry is not None and entry.dataset_id == dataset_id else None
 
     def check_own(self, dataset: Dataset, dataset_id: str) -> bool:
         """Check that a dataset may get new blocks: it is the one that the store had, and no read-only copy. Return
-        whether the registry has it.
+        whether the registry says so, which saves the look for the mark of a copy.
 
         :raises DatasetGone: it is another one, such as that of a wrong mount.
         :raises InvalidInput: it is a copy.
         """
-        is_recorded = self.check_identity(dataset, dataset_id)
-        if (origin := dataset.origin) is not None:
+        if (dataset.uri, dataset_id) in self._own:
+            return True
+        entry = self.check_identity(dataset, dataset_id)
+        is_recorded = entry is not None and entry.is_own
+        if not is_recorded and (origin := dataset.origin) is not None:
             update = shlex.join(("odf", "copy", origin, self.location, "--as", str(dataset.alias)))
             raise InvalidInput(
                 f"{dataset.location}: the dataset is a read-only copy of {origin}: bring it up to date with "
                 f"`{update}`, or let it go on by itself with `{dataset.command('promote', '{}')}`"
             )
+        if self.is_remote:
+            self._own.add((dataset.uri, dataset_id))
         return is_recorded
 
     def forget(self, alias: DatasetAlias) -> None:

@@ -68,8 +68,8 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Progress | None = None, 
             "report, the next file whose columns are matched by position is held back, and a publication counts from "
             "the time of its block"
         )
-    for name in dataset.storage.refs():
-        dataset.head(name)
+    for name, text in dataset.storage.targets().items():
+        dataset.target(name, text)
     return Verified(state.sequence_number + 1, len(state.slices), sum(_count(s) for s in state.slices))
 
 

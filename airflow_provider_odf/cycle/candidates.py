@@ -53,12 +53,15 @@ def is_settled(dataset: Dataset, ref: str, block_hash: str, head: str) -> bool:
     return common is None or (ref.startswith(REJECTED) and common == block_hash)
 
 
-def drop_settled(dataset: Dataset, head: str) -> None:
-    """Remove settled refs. A ref that cannot be read or removed stays and is logged: the head has moved already."""
-    for ref in dataset.storage.refs(OF_CANDIDATES):
+def drop_settled(dataset: Dataset, head: str, refs: Mapping[str, str] | None = None) -> None:
+    """Remove settled refs. A ref that cannot be read or removed stays and is logged: the head has moved already.
+
+    :param refs: those of candidates with their blocks, if they were just read.
+    """
+    for ref, text in (dataset.storage.targets(OF_CANDIDATES) if refs is None else refs).items():
         try:
-            block_hash = dataset.head(ref)
-            if block_hash is not None and is_settled(dataset, ref, block_hash, head):
+            block_hash = dataset.target(ref, text)
+            if is_settled(dataset, ref, block_hash, head):
                 dataset.storage.compare_and_set_ref(ref, block_hash, None)
         except OdfError as e:
             log.warning("dataset %s: cannot remove ref %s: %s", dataset.alias, ref, e)
@@ -296,9 +299,8 @@ def is_accepted(dataset: Dataset, record: Record) -> bool:
     return record.content is not None and dataset.head(ACCEPTED + record.content) is not None
 
 
-def drop_acceptance(dataset: Dataset, block_hash: str) -> None:
-    """Remove the acceptance of a block's input, which is published."""
-    record = load_record(dataset, block_hash)
+def drop_acceptance(dataset: Dataset, record: Record | None) -> None:
+    """Remove the acceptance of the input of a candidate that was published or discarded."""
     ref = ACCEPTED + record.content if record is not None and record.content else None
     if ref is not None and (target := dataset.head(ref)) is not None:
         dataset.storage.compare_and_set_ref(ref, target, None)
@@ -316,7 +318,9 @@ def show_command(dataset: Dataset) -> str:
 
 def rejections(dataset: Dataset) -> Iterator[Rejection]:
     """Yield rejected candidates that were not published since, oldest first."""
-    waiting = [rejection for ref in dataset.storage.refs(REJECTED) if (rejection := _rejection(dataset, ref))]
+    refs = dataset.storage.targets(REJECTED)
+    head = dataset.head() if refs else None
+    waiting = [r for ref, text in refs.items() if (r := _rejection(dataset, ref, dataset.target(ref, text), head))]
     yield from sorted(waiting, key=lambda r: (r.system_time, r.ref))
 
 
@@ -336,10 +340,8 @@ def rejection_in_force(
     return polled[-1], stamps
 
 
-def _rejection(dataset: Dataset, ref: str) -> Rejection | None:
-    block_hash = dataset.head(ref)
-    head = dataset.head()
-    if block_hash is None or (head and is_settled(dataset, ref, block_hash, head)):
+def _rejection(dataset: Dataset, ref: str, block_hash: str, head: str | None) -> Rejection | None:
+    if head and is_settled(dataset, ref, block_hash, head):
         return None
     block, record = dataset.block(block_hash), load_record(dataset, block_hash) or LOST
     return Rejection(ref, block_hash, record, block.system_time, getattr(block.event, "new_source_state", None))

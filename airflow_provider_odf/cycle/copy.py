@@ -200,6 +200,7 @@ class _Copy:
                 self.target.storage.remove(name, math.inf)
             raise
         self.store.create(self.alias)
+        self.store.registry.begin_copy(self.alias)
         self.target.storage.put(ORIGIN, self.original.uri.encode())
 
     def _check_identity(self, dataset_id: str) -> None:

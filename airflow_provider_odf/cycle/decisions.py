@@ -111,7 +111,7 @@ def discard(dataset: Dataset, rejection: Rejection, author: Author = NOBODY) -> 
     the manifest or the contract changes. Its blocks and data stay. A discarded candidate keeps its author."""
     if rejection.record.is_discarded:
         return
-    candidates.drop_acceptance(dataset, rejection.block_hash)
+    candidates.drop_acceptance(dataset, rejection.record)
     candidates.decide(dataset, rejection, author, is_discarded=True)
 
 

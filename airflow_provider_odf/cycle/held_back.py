@@ -54,12 +54,11 @@ def retractions(inputs: Iterable[tuple[str, NewSlice | None]], limits: Limits) -
             )
 
 
-def check(dataset: Dataset, candidate: Candidate) -> Candidate:
-    """Return a candidate, unless it is held back and nobody accepted its input.
+def check(dataset: Dataset, candidate: Candidate, record: candidates.Record | None) -> Candidate:
+    """Return a candidate, unless its record says that it is held back, and nobody accepted its input.
 
     :raises InputHeldBack: it is held back; it is kept under a rejected ref.
     """
-    record = candidates.load_record(dataset, candidate.candidate)
     if record is None or not record.held:
         return candidate
     reasons = "; ".join(record.held)

@@ -112,14 +112,17 @@ def publish(store: Store, candidate: Candidate, author: Author = NOBODY, decisio
     :raises CommitConflict: another writer published first; the candidate can no longer be published.
     """
     dataset = store.dataset(candidate.dataset)
-    head = dataset.head()
+    head, refs = dataset.first_head(), dataset.storage.targets(candidates.OF_CANDIDATES)
+    # Only an acceptance makes a difference, and there is seldom one.
+    is_any_accepted = any(ref.startswith(candidates.ACCEPTED) for ref in refs)
+    record = candidates.load_record(dataset, candidate.candidate) if is_any_accepted else None
     if head is None or not dataset.contains(head, candidate.candidate):
         if head is not None and not dataset.contains(candidate.candidate, head):
             raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} is not based on the head {head}")
-        _move_head(dataset, candidate, _publication(dataset, candidate, author, decision))
+        _move_head(dataset, candidate, _publication(dataset, candidate, author, decision, record))
         head = candidate.candidate
-    candidates.drop_settled(dataset, head)
-    candidates.drop_acceptance(dataset, candidate.candidate)
+    candidates.drop_settled(dataset, head, refs)
+    candidates.drop_acceptance(dataset, record)
     return head
 
 
@@ -132,10 +135,12 @@ def _move_head(dataset: Dataset, candidate: Candidate, publication: Publication)
         raise
 
 
-def _publication(dataset: Dataset, candidate: Candidate, author: Author, decision: str) -> Publication:
+def _publication(
+    dataset: Dataset, candidate: Candidate, author: Author, decision: str, record: candidates.Record | None
+) -> Publication:
     time = Instant.parse(author.time) if author.time is not None else Instant.now()
-    record = candidates.load_record(dataset, candidate.candidate) if decision == publications.PUBLISHED else None
-    if (accepting := candidates.accepting_author(dataset, record)) is not None:
+    is_by_rules = decision == publications.PUBLISHED
+    if is_by_rules and (accepting := candidates.accepting_author(dataset, record)) is not None:
         decision, author = publications.ACCEPTED, replace(author, who=accepting.who, reason=accepting.reason)
     return Publication(candidate.candidate, time, decision, author, candidate.base)
 

@@ -56,7 +56,11 @@ def up_to_rejection(
 
 
 def candidate_of(
-    cycle: Cycle, new: NewInput, heads: tuple[str | None, ...], advice: str, make: Callable[[Dataset, Path], Any]
+    cycle: Cycle,
+    new: NewInput,
+    heads: tuple[str | None, ...],
+    advice: str,
+    make: Callable[[Dataset, Path], Candidate | UpToDate],
 ) -> Candidate | UpToDate:
     """Return the candidate that an earlier run made of an input, else what ``make`` returns, which gets a directory for
     its files. ``heads`` are those that the dataset may have; the last one was there when the input was read.
@@ -66,12 +70,11 @@ def candidate_of(
     """
     dataset = cycle.store.dataset(new.dataset)
     if (earlier := candidates.earlier_candidate(dataset, new.base, new.key)) is not None:
-        return held_back.check(dataset, earlier)
-    if (head := dataset.head()) not in heads:
+        return held_back.check(dataset, earlier, candidates.load_record(dataset, earlier.candidate))
+    if (head := dataset.first_head()) not in heads:
         raise CommitConflict(f"dataset {dataset.alias}: head moved from {heads[-1]} to {head}{advice}")
     with work_area.scratch(cycle.store.scratch(new.dataset)) as work:
-        result = make(dataset, work)
-    return held_back.check(dataset, result) if isinstance(result, Candidate) else result
+        return make(dataset, work)
 
 
 class Step:
@@ -117,13 +120,16 @@ class Step:
         """Claim the candidate of the drafted blocks. Its record is stored first, before anybody can find it.
 
         :param details: of the `candidates.Record`.
+        :raises InputHeldBack: the input looks wrong; the candidate is kept under a rejected ref.
         """
         cycle, new, state = self.cycle, self.new, self.draft.state
         cycle.states.keep(self.dataset, state)
         records = sum(s.offset_interval.count for s in slices)
         report = report if records else None
         # The same candidate may have been held back by other limits before, or have a damaged record.
-        if report is not None or details.get("held") or candidates.is_recorded(self.dataset, state.head):
+        was_made = not self.draft.is_new and candidates.is_recorded(self.dataset, state.head)
+        record = None
+        if report is not None or details.get("held") or was_made:
             record = candidates.Record(
                 base=new.base,
                 records=records,
@@ -139,4 +145,6 @@ class Step:
             candidates.save_record(self.dataset, state.head, record)
         claimed = candidates.claim(self.dataset, new.base, new.key, state.head)
         changes = sum((s.changes for s in slices), protocol.Changes())
-        return dataclasses.replace(claimed, changes=changes, notices=notices)
+        if claimed.candidate != state.head:  # that of another writer
+            record = candidates.load_record(self.dataset, claimed.candidate)
+        return held_back.check(self.dataset, dataclasses.replace(claimed, changes=changes, notices=notices), record)

@@ -81,12 +81,12 @@ def _apply(
     manifest = with_ids(manifest, store)
     alias = manifest.snapshot.alias
     dataset = store.get(alias)
-    base = replay(dataset) if dataset else None
+    base = replay(dataset, head=dataset.first_head()) if dataset else None
     if dataset is None or base is None:
         store.check_new(alias)
     else:
         if not store.check_own(dataset, base.dataset_id):
-            store.registry.remember(alias, base.dataset_id)
+            store.registry.remember(alias, base.dataset_id, is_own=True)
     planned = plan(base, manifest)
     planned.check()
     changes = tuple(change for change in planned.changes if not change.is_pending)
@@ -104,7 +104,7 @@ def _apply(
     state = draft.state
     assert state is not None  # noqa: S101 - a draft of at least one block has a state
     dataset.storage.compare_and_set_ref("head", base.head if base else None, state.head)
-    store.registry.remember(alias, state.dataset_id)
+    store.registry.remember(alias, state.dataset_id, is_own=True)
     if base is not None and report is not None:
         for change in changes:
             report(change.event.kind)

@@ -49,7 +49,7 @@ def test_an_empty_snapshot_is_held_back_until_somebody_decides(write: Write, run
     dataset.storage.compare_and_set_ref("candidate-x", None, rejection.block_hash)
     candidate = Candidate("prices", head, rejection.block_hash, "candidate-x", 2)
     with pytest.raises(InputHeldBack):
-        held_back.check(dataset, candidate)
+        held_back.check(dataset, candidate, candidates.load_record(dataset, candidate.candidate))
 
     assert decisions.publish_anyway(store, dataset, decisions.chosen(dataset, "rejected-x"))
     assert (dataset.head(), rows(store, "sku"), dataset.storage.refs()) == (rejection.block_hash, [], ["head"])
