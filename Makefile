@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help
 help: ## Show what can be made
-	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk 'BEGIN {FS = ":.*?## "} {printf "  %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*?## ' $(MAKEFILE_LIST) | awk 'BEGIN {FS = ":.*?## "} {printf "  %-12s %s\n", $$1, $$2}'
 
 .uv/bin/uv:
 	python3 -m venv .uv
@@ -26,6 +26,10 @@ java: setup ## Install a Java into .venv, for machines without one
 .PHONY: demo
 demo: setup ## Run the example DAGs on real Airflow and Spark and show what they made
 	@$(UV) run --frozen python -m demo
+
+.PHONY: cluster-demo
+cluster-demo: setup ## Run example DAGs on a Spark cluster with two workers and an S3 server, all on this machine
+	@$(UV) run --frozen python -m demo.cluster
 
 .PHONY: ui
 ui: setup ## Start Airflow with the datasets of the demo, to see them in a browser

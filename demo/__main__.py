@@ -6,11 +6,12 @@ Later sessions find no new data.
 
 from __future__ import annotations
 
+import os
 import sys
 
 from demo.browse import browse
 from demo.family import Family, Stopped, stop_on_signals
-from demo.folder import FINISHED, HOME, configure
+from demo.folder import EMBEDDED
 
 
 def main(arguments: list[str]) -> int:
@@ -23,13 +24,13 @@ def main(arguments: list[str]) -> int:
     except OdfError as e:
         print(e, file=sys.stderr)
         return 1
-    configure()
+    os.environ.update(EMBEDDED.settings())
     stop_on_signals()
     if arguments != ["ui"]:
         return _run()
-    if not FINISHED.exists() and (failed := _run()):
+    if not EMBEDDED.finished.exists() and (failed := _run()):
         return failed
-    return browse(HOME)
+    return browse(EMBEDDED.home)
 
 
 def _run() -> int:

@@ -42,15 +42,22 @@ class Family:
     def __enter__(self) -> Family:
         return self
 
-    def start(self, name: str, command: Sequence[str], log: IO[str] | None = None) -> None:
-        """Start a process, which writes to a log, else to the output of this process."""
+    def start(
+        self,
+        name: str,
+        command: Sequence[str],
+        log: IO[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start a process, which writes to a log, else to the output of this process, and may have variables of its
+        own."""
         errors = None if log is None else subprocess.STDOUT
         self.processes[name] = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=errors,
-            env=self.environment,
+            env=self.environment if environment is None else environment,
             start_new_session=True,
         )
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -14,25 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from airflow.sdk import DAG
-from rich.console import Console
 
 from airflow_provider_odf import build_dags
 from airflow_provider_odf.wording import counted
-from demo.folder import DAGS, EVENTS, FINISHED, HOME, create
-
-NEXT_BATCH = ("coffee-prices/2026-05-02.csv",)
-"""Files that arrive between the two rounds of the first session."""
-
-PUSHED = {"parcel-scans": ("depot", "parcel-scans/2026-05-01.csv")}
-"""Push source and file for each dataset without a polling source."""
+from demo.folder import EMBEDDED, NEXT_BATCH, PUSHED, Folder
+from demo.screen import Screen
 
 
-class Demo:
+class Demo(Screen):
     """One session of the demo."""
 
-    def __init__(self, home: Path, dags: Path, events: Path) -> None:
-        self.home, self.dags, self.events = home, dags, events
-        self.console = Console(width=None if sys.stdout.isatty() else 150, highlight=False, soft_wrap=True)
+    def __init__(self, folder: Folder) -> None:
+        super().__init__(f"{folder.home.name}/store")
+        self.folder = folder
         self.engines = 0
         sys.addaudithook(self._count_engines)
 
@@ -42,18 +34,18 @@ class Demo:
         states = self.round()
         self.say("Second round: a price list arrives that violates its contract")
         for name in NEXT_BATCH:
-            shutil.copy(self.dags / "data" / "arriving" / name, self.dags / "data" / name)
+            self.folder.deliver(name)
         states |= {f"{dag} again": state for dag, state in self.round("coffee-prices").items()}
         self.show_datasets()
         self.say("Rejected candidates stay unpublished")
         self.odf("rejected", "list", "coffee-prices")
         self.odf("rejected", "show", "coffee-prices")
         self.show_lineage()
-        self.console.print(
+        self.print(
             "\nRun [bold]make demo[/] again: it polls, finds nothing new and starts no JVM.\n"
             "Or inspect the same datasets yourself: "
-            f"[bold].venv/bin/odf tail river-levels --store {self.home.name}/store[/]\n"
-            f"The task logs are in {self.home.name}/tasks.log.\n"
+            f"[bold].venv/bin/odf tail river-levels --store {self.folder.home.name}/store[/]\n"
+            f"The task logs are in {self.folder.home.name}/tasks.log.\n"
             "In the browser: [bold]make ui[/] starts Airflow with these datasets, and prints address and password.\n"
         )
         rejected = states.pop("coffee-prices again")
@@ -67,13 +59,13 @@ class Demo:
         still_rejected = states.pop("coffee-prices") == "failed"
         is_quiet = self.engines == 0 and still_rejected and set(states.values()) == {"success"}
         if is_quiet:
-            self.console.print("\nNo source has new data: no JVM was started, no block was written.")
-            self.console.print("The price list is still rejected: its DAG fails until somebody decides.")
+            self.print("\nNo source has new data: no JVM was started, no block was written.")
+            self.print("The price list is still rejected: its DAG fails until somebody decides.")
             self.odf("rejected", "list", "coffee-prices")
-            self.console.print("See the datasets in the browser: [bold]make ui[/].")
+            self.print("See the datasets in the browser: [bold]make ui[/].")
         else:
-            self.console.print(f"\nUnexpected results: see {self.home.name}/tasks.log.")
-        self.console.print("Remove .demo/ to start over.")
+            self.print(f"\nUnexpected results: see {self.folder.home.name}/tasks.log.")
+        self.print("Remove .demo/ to start over.")
         return is_quiet
 
     def round(self, *only: str) -> dict[str, str]:
@@ -81,12 +73,12 @@ class Demo:
         states = {}
         for dag in self._dags(*only):
             engines = self.engines
-            with _quiet(self.home / "tasks.log"):
-                run = dag.test(run_conf=self._conf(dag.dag_id))
+            with _quiet(self.folder.home / "tasks.log"):
+                run = dag.test(run_conf=self.folder.conf(dag.dag_id))
             states[dag.dag_id] = str(run.state)
             tasks = ", ".join(f"{ti.task_id} {ti.state}" for ti in _in_order(dag, run))
             jvms = self.engines - engines
-            self.console.print(f"  DAG [bold]{dag.dag_id}[/]: {states[dag.dag_id]} ({tasks}; JVMs started: {jvms})")
+            self.print(f"  DAG [bold]{dag.dag_id}[/]: {states[dag.dag_id]} ({tasks}; JVMs started: {jvms})")
         return states
 
     def show_datasets(self) -> None:
@@ -99,28 +91,14 @@ class Demo:
     def show_lineage(self) -> None:
         """Show the datasets in the OpenLineage events of each task."""
         self.say("Lineage in OpenLineage events")
-        names = Counter(_names(self.events))
+        names = Counter(_names(self.folder.events))
         for (job, direction, namespace, name), count in sorted(names.items()):
             dataset = f"namespace={namespace} name={name}"
-            self.console.print(f"  {job:32} {direction:6} {dataset} ({counted(count, 'event')})")
-
-    def odf(self, *arguments: str) -> None:
-        self.console.print(f"[dim]$ .venv/bin/odf {' '.join(arguments)} --store {self.home.name}/store[/]")
-        sys.stdout.flush()
-        subprocess.run([Path(sys.executable).with_name("odf"), *arguments], check=True)
-
-    def say(self, title: str) -> None:
-        self.console.print(f"\n[bold cyan]== {title}[/]")
+            self.print(f"  {job:32} {direction:6} {dataset} ({counted(count, 'event')})")
 
     def _dags(self, *only: str) -> list[DAG]:
-        dags = build_dags(self.dags)
+        dags = build_dags(self.folder.dags)
         return [dag for dag_id, dag in sorted(dags.items()) if not only or dag_id in only]
-
-    def _conf(self, dag_id: str) -> dict[str, Any] | None:
-        if dag_id not in PUSHED:
-            return None
-        source, name = PUSHED[dag_id]
-        return {"source": source, "file": str(self.dags / "data" / "arriving" / name)}
 
     def _count_engines(self, event: str, arguments: tuple[Any, ...]) -> None:
         # An engine is a child process that starts one JVM.
@@ -160,13 +138,15 @@ def _names(events: Path) -> Iterator[tuple[str, str, str, str]]:
 
 def main() -> int:
     """Run one session; return 0 if all results are as expected."""
-    is_first = not FINISHED.exists()
-    if is_first and not create():
-        return 1
-    demo = Demo(HOME, DAGS, EVENTS)
+    is_first = not EMBEDDED.finished.exists()
+    if is_first:
+        EMBEDDED.create()
+        if not EMBEDDED.create_database(os.environ):
+            return 1
+    demo = Demo(EMBEDDED)
     done = demo.first() if is_first else demo.again()
     if done:
-        FINISHED.touch()
+        EMBEDDED.finished.touch()
     return 0 if done else 1
 
 
