@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.errors import InvalidInput, StorageError
 
 if TYPE_CHECKING:
-    from obstore import ObjectMeta
+    from obstore import Bytes, ObjectMeta
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
 
 SCHEMES = ("s3", "gs", "az", "abfss")
@@ -119,6 +119,40 @@ def chunks(uri: str) -> Iterator[bytes]:
         except FileNotFoundError:
             pass
     raise FileNotFoundError(uri)
+
+
+def size(uri: str) -> int:
+    """Return the size of an object in bytes.
+
+    :raises FileNotFoundError: there is no such object, or no such bucket.
+    :raises StorageError: the server does not tell.
+    """
+    bucket, key = split(uri)
+    with errors(uri):
+        try:
+            return client(bucket).head(key)["size"]
+        except FileNotFoundError:
+            pass
+    raise FileNotFoundError(uri)
+
+
+def part(uri: str, start: int, length: int) -> Bytes:
+    """Return a range of bytes of an object, one or more.
+
+    :raises FileNotFoundError: there is no such object, or no such bucket.
+    :raises StorageError: it cannot be read, or ends before the range does.
+    """
+    bucket, key = split(uri)
+    with errors(uri):
+        try:
+            content = client(bucket).get_range(key, start=start, length=length)
+        except FileNotFoundError:
+            content = None
+    if content is None:
+        raise FileNotFoundError(uri)
+    if len(content) != length:
+        raise StorageError(f"{uri}: the object ends before byte {start + length}: it has changed while it was read")
+    return content
 
 
 def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:

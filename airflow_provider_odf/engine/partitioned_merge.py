@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine import slices
+from airflow_provider_odf.engine import parquet_frame, slices
 from airflow_provider_odf.engine.column_layout import POSITION, Layout
 from airflow_provider_odf.engine.columnar.state import RowsInMemory, rows_in_memory
 from airflow_provider_odf.engine.duplicates import DifferentRows
@@ -86,10 +86,10 @@ def _history_rows(spark: SparkSession, history: History) -> Iterator[DataFrame]:
         for f in history.types
     ]
     if history.cache is not None:
-        cached = spark.read.schema(T.StructType(types)).parquet(*history.cache.files)
+        cached = parquet_frame.read(spark, history.cache.files, T.StructType(types))
         yield cached.selectExpr(f"{APPEND} AS {quoted(OP)}", *columns, f"{_CACHED}L AS {quoted(POSITION)}")
     if history.slices and history.merge.traits.has_state:
-        later = spark.read.schema(T.StructType([*system, *types])).parquet(*(s.path for s in history.slices))
+        later = parquet_frame.read(spark, [s.path for s in history.slices], T.StructType([*system, *types]))
         position = f"{_CACHED - 1} - {offset} AS {quoted(POSITION)}"
         yield later.selectExpr(f"{operation} AS {quoted(OP)}", *columns, position)
 

@@ -18,7 +18,7 @@ from pyspark.errors import ParseException, PySparkException, QueryContextType
 from pyspark.errors.exceptions.captured import CapturedException
 
 from airflow_provider_odf.error_conversion import quoted_system_error, storage_error, system_error
-from airflow_provider_odf.errors import InvalidQuery, StorageError
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, InvalidQuery, StorageError
 from airflow_provider_odf.protocol import SqlQueryStep
 
 USER_CLASSES = ("0A", "21", "22", "23", "42", "46", "54", "56", "P0")
@@ -121,8 +121,8 @@ def storage_failure(error: BaseException, scratch: str) -> StorageError | None:
 
 
 def _worker_error(error: BaseException) -> InvalidQuery | None:
-    raised = _raised_in_worker(error, InvalidQuery)
-    return InvalidQuery(raised) if raised is not None else None
+    every = (_raised_in_worker(error, kind) for kind in (InvalidQuery, InvalidInput, ChainCorrupted))
+    return next((InvalidQuery(raised) for raised in every if raised is not None), None)
 
 
 def _raised_in_worker(error: BaseException, kind: type[Exception]) -> str | None:

@@ -1,18 +1,21 @@
-"""Data files: local paths, objects of an object store under the hash of their content, or other URIs that Arrow
-supports (file, s3, gs, hdfs).
+"""Data files: local paths, objects of an object store, or other URIs that Arrow supports (file, hdfs).
 
-Only this module opens them. Of an object it opens a copy on this machine. Spark reads the same names with its own file
-systems.
+Only this module opens them, in the coordinator, in the driver and in tasks of Spark. Of an object under the hash of its
+content it opens a copy on this machine, which has that hash. Other objects are read by ranges.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import os
 import secrets
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,11 +30,22 @@ from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import ChainCorrupted
 from airflow_provider_odf.file_status import touch
 from airflow_provider_odf.multiformats import SHA3_256, multihash
+from airflow_provider_odf.records.threads import Result, map_ahead
 
 SMALL = 16 * 1024 * 1024
 """Maximum size in bytes of an input that the driver processes itself."""
 
-_BLOCK = 4 << 20
+BLOCK = 4 << 20
+"""Bytes that are read at once."""
+
+_FOOTER = 64 << 10
+"""Bytes of the first request for a footer."""
+
+_REQUESTS = 16
+"""Requests for sizes and footers that are sent at once."""
+
+_DAYS = 7
+"""Days after its last use that a copy in the user's cache is kept."""
 
 
 def local(
@@ -46,20 +60,51 @@ def local(
     :raises ChainCorrupted: its content has another hash.
     :raises StorageError: it cannot be read, or the copy cannot be written.
     """
-    name = uri.rpartition("/")[2]
     is_object = object_stores.is_object(uri)
-    if not (name.startswith("f1620") and (is_object or (read is not None and not _is_path(uri)))):
+    copy = _copy_of(uri, folder) if is_object or (read is not None and not _is_path(uri)) else None
+    if copy is None:
         return uri
-    folder = folder or user_cache() / "data"
-    copy = folder / name
     if not touch(copy):
-        _copy(uri, copy, object_stores.chunks(uri) if is_object or read is None else _chunks(read))
+        with _one_at_a_time(copy):
+            if not touch(copy):
+                _copy(uri, copy, object_stores.chunks(uri) if is_object or read is None else _chunks(read))
+                if folder is None:
+                    _drop_unused(copy.parent)
     return str(copy)
+
+
+def _copy_of(uri: str, folder: Path | None = None) -> Path | None:
+    """Return the path of the copy of an object under the hash of its content, None for other files."""
+    name = uri.rpartition("/")[2]
+    return (folder or user_cache() / "data") / name if name.startswith("f1620") else None
+
+
+@contextmanager
+def _one_at_a_time(copy: Path) -> Iterator[None]:
+    """Let one process of this machine make a copy: tasks of Spark want the same ones at the same time."""
+    with storage_errors(copy):
+        make_folders(copy.parent)
+        # One for each last byte of a hash, so that not many files are left.
+        lock = os.open(copy.with_name(f".lock-{copy.name[-2:]}"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
+    try:
+        with suppress(OSError):  # a file system without locks: a copy is made twice
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _drop_unused(folder: Path) -> None:
+    """Remove the copies that nobody has used for some days. No store cleans up this folder, see `local`."""
+    for file in folder.iterdir():
+        with suppress(OSError):
+            if file.name.startswith("f1620") and time.time() - file.stat().st_mtime > _DAYS * 24 * 3600:
+                file.unlink()
 
 
 def _chunks(read: Callable[[], AbstractContextManager[BinaryIO]]) -> Iterator[bytes]:
     with read() as stream:
-        while chunk := stream.read(_BLOCK):
+        while chunk := stream.read(BLOCK):
             yield chunk
 
 
@@ -91,36 +136,105 @@ def _unfinished(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
 def open_file(uri: str) -> BinaryIO:
     if _is_path(uri := local(uri)):
         return open(uri, "rb")
+    if object_stores.is_object(uri):
+        return io.BufferedReader(_Object(uri), BLOCK)
     system, name = _resolve(uri)
-    return io.BufferedReader(system.open_input_file(name), _BLOCK)
+    return io.BufferedReader(system.open_input_file(name), BLOCK)
+
+
+class _Object(io.RawIOBase):
+    """An object that is read by ranges. Clients repeat requests that fail."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri, self._at = uri, 0
+
+    @cached_property
+    def _size(self) -> int:
+        return object_stores.size(self._uri)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at}.get(whence, self._size)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        length = max(min(len(buffer), self._size - self._at), 0)
+        if length:
+            buffer[:length] = memoryview(object_stores.part(self._uri, self._at, length))
+            self._at += length
+        return length
+
+
+def blocks(uri: str, start: int, end: int, block: int | None = None) -> Iterator[bytes]:
+    """Yield the bytes of a file from ``start`` to ``end`` in blocks, by default of BLOCK bytes. Those of an object are
+    requested ahead, and no others are."""
+    block = block or BLOCK
+    if object_stores.is_object(uri := local(uri)):
+        yield from map_ahead(lambda at: _part(uri, at, min(block, end - at)), range(start, end, block))
+        return
+    with open_file(uri) as file:
+        file.seek(start)
+        while data := file.read(min(block, end - start)):
+            start += len(data)
+            yield data
+
+
+def _part(uri: str, start: int, length: int) -> bytes:
+    return object_stores.part(uri, start, length).to_bytes()
 
 
 def open_parquet(uri: str, **options: Any) -> pq.ParquetFile:
     """Return an open Parquet file; ``options`` are those of pyarrow."""
-    if _is_path(uri := local(uri)):
-        return pq.ParquetFile(uri, **options)
-    system, name = _resolve(uri)
-    return pq.ParquetFile(system.open_input_file(name), **options)
+    return pq.ParquetFile(uri if _is_path(uri := local(uri)) else open_file(uri), **options)
+
+
+def footer(uri: str) -> pq.FileMetaData:
+    """Return the footer of a Parquet file. Of an object that is not on this machine, nothing else is read.
+
+    :raises ArrowInvalid: it is not Parquet.
+    """
+    with _open_without_copy(uri) as file:
+        return pq.read_metadata(file)
+
+
+def _open_without_copy(uri: str) -> BinaryIO:
+    copy = _copy_of(uri)
+    if object_stores.is_object(uri) and not (copy and copy.exists()):
+        return io.BufferedReader(_Object(uri), _FOOTER)
+    return open_file(uri)
 
 
 def fragment(uri: str) -> Any:
     """Return a Parquet file whose rows pyarrow filters while it reads them."""
     import pyarrow.dataset as ds
 
+    if object_stores.is_object(uri := local(uri)):
+        return ds.ParquetFileFormat().make_fragment(open_file(uri))
     system, name = _resolve(uri)
     return ds.ParquetFileFormat().make_fragment(name, system)
 
 
 def is_file(uri: str) -> bool:
-    """Whether a name refers to a file, not to a directory."""
-    return bool(_info(uri).type == fs.FileType.File)
+    """Whether a name refers to a file, not to a directory. That of an object does."""
+    return object_stores.is_object(uri) or bool(_info(uri).type == fs.FileType.File)
 
 
 def size(uri: str) -> int:
     """Return the size of a file, or of all files in a directory, in bytes.
 
     :raises OSError: the file or directory cannot be accessed.
+    :raises StorageError: an object store does not tell.
     """
+    if object_stores.is_object(uri):
+        return _size_of_object(uri) if _copy_of(uri) else object_stores.size(uri)
     info = _info(uri)
     if info.type == fs.FileType.NotFound:
         raise FileNotFoundError(uri)
@@ -130,17 +244,36 @@ def size(uri: str) -> int:
     return int(info.size)
 
 
-def _size_or_large(uri: str) -> int:
-    """Return the size of a file in bytes. If it is unknown, the file counts as large."""
-    try:
-        return size(uri)
-    except (OSError, pa.ArrowException):
-        return SMALL + 1
+def sizes(uris: Sequence[str]) -> list[int]:
+    """Return the sizes of files in bytes; it raises as `size`."""
+    return _for_each(size, uris)
+
+
+def footers(uris: Sequence[str]) -> list[pq.FileMetaData]:
+    """Return the footers of Parquet files; it raises as `footer`."""
+    return _for_each(footer, uris)
+
+
+def _for_each(call: Callable[[str], Result], uris: Sequence[str]) -> list[Result]:
+    """Return the result for each file. Object stores get several requests at once."""
+    if sum(map(object_stores.is_object, uris)) < 2:
+        return [*map(call, uris)]
+    with ThreadPoolExecutor(min(_REQUESTS, len(uris)), thread_name_prefix="files") as pool:
+        return [*pool.map(call, uris)]
+
+
+@lru_cache(maxsize=10_000)
+def _size_of_object(uri: str) -> int:
+    """Return the size of an object under the hash of its content, which never changes."""
+    return object_stores.size(uri)
 
 
 def total_size(uris: Iterable[str]) -> int:
     """Return the size of files in bytes. One of unknown size counts as large."""
-    return sum(map(_size_or_large, uris))
+    try:
+        return sum(sizes([*uris]))
+    except (OSError, pa.ArrowException):
+        return SMALL + 1
 
 
 def are_small(uris: Iterable[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,8 @@ from airflow_provider_odf.protocol import (
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+
+    from tests.s3 import Bucket
 
 Row = dict[str, Any]
 
@@ -118,6 +121,23 @@ def polled(spark: SparkSession, tmp_path: Path) -> Callable[..., Polled]:
         return Polled(spark, others.pop("work", tmp_path / "work"), columns, strategy, **others)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def cache_of_tasks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of copies of slices."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def lake(spark: SparkSession, bucket: Bucket, cache_of_tasks: Path, monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """A new bucket, which tasks of Spark find too. Their environment is the same for all tests: the daemon of Python
+    that Spark starts for it serves them all."""
+    monkeypatch.setenv("ODF_CACHE_DIR", str(cache_of_tasks))
+    for name in os.environ:
+        if name.startswith("AWS_") or name == "ODF_CACHE_DIR":
+            monkeypatch.setitem(spark.sparkContext.environment, name, os.environ[name])
+    return bucket
 
 
 @pytest.fixture(params=["small", pytest.param("large", marks=pytest.mark.long)])

@@ -6,13 +6,14 @@ Keys and references are tested over the whole history.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf.engine import parquet_frame
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import Scan
@@ -22,7 +23,6 @@ from airflow_provider_odf.protocol import (
     ContractReport,
     ContractTestRequest,
     ContractTestSuccess,
-    HistorySlice,
     RelatedDataset,
 )
 from airflow_provider_odf.records import files
@@ -53,7 +53,7 @@ def _rows(spark: SparkSession, dataset: ContractTestRequest | RelatedDataset, ne
     if not history:
         none = spark.createDataFrame([], declared or T.StructType())
         return Rows(none.schema, Scan(none, none, "true", offset, True), vocab.columns, has_offsets=True)
-    every = _read(spark, declared, history)
+    every = parquet_frame.read(spark, [s.path for s in history], declared)
     is_small = files.are_small(s.path for s in history)
     if is_small:
         every = every.coalesce(1)
@@ -68,16 +68,11 @@ def _rows(spark: SparkSession, dataset: ContractTestRequest | RelatedDataset, ne
         unique_by = frozenset(c.lower() for c in merge.primary_key)
     else:
         tested = f"{offset} >= {new_from}"
-        new = [s for s in history if s.offset_interval.end >= new_from]
-        rows = _read(spark, declared, new).where(tested) if new else every.where("false")
+        new = [s.path for s in history if s.offset_interval.end >= new_from]
+        rows = parquet_frame.read(spark, new, declared).where(tested) if new else every.where("false")
         scan = Scan(every, rows, tested, offset, is_small)
     key = (vocab.offset_column, *(merge.primary_key if merge else ()))
     return Rows(every.schema, scan, vocab.columns, key, unique_by, has_offsets=True)
-
-
-def _read(spark: SparkSession, schema: T.StructType | None, slices: Sequence[HistorySlice]) -> DataFrame:
-    reader = spark.read.option("mergeSchema", True) if schema is None else spark.read.schema(schema)
-    return reader.parquet(*(s.path for s in slices))
 
 
 def _spark_schema(message: str | None) -> T.StructType | None:

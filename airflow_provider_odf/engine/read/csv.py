@@ -73,7 +73,8 @@ def _format(step: ReadStep) -> CsvFormat:
 
 
 def _first_record(path: str, form: CsvFormat, encoding: str) -> list[str]:
-    texts = source.texts(Chunk(path, 0, files.size(path), 1), encoding)
+    # Complete blocks, else the last character may be cut.
+    texts = source.texts(Chunk(path, 0, min(files.size(path), 2 * files.BLOCK), 1), encoding)
     text = next(texts) + next(texts, "")
     _expect_text(text.encode(), 1)
     return next(records(text, form), (0, []))[1]

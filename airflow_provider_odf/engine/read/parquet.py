@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 
+from airflow_provider_odf.engine import parquet_frame
 from airflow_provider_odf.engine.read import convert, source
 from airflow_provider_odf.engine.read.convert import Read
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM
@@ -24,6 +25,7 @@ from airflow_provider_odf.engine.read.scalar import NESTED, is_castable
 from airflow_provider_odf.engine.read.source import ignored_columns
 from airflow_provider_odf.engine.sql import text
 from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.object_stores import is_object
 from airflow_provider_odf.protocol import ReadStep
 from airflow_provider_odf.records import files
 
@@ -49,21 +51,23 @@ class ParquetFile:
         footer = _footer(self.path, self.label)
         if footer and (problem := next(problems(footer), "")):
             raise InvalidQuery(f"{self.label}: {problem}")
-        nanoseconds = _nanoseconds(footer) if footer else frozenset()
+        nanoseconds = _nanoseconds(footer) if footer and not is_object(self.path) else frozenset()
         if nanoseconds:
             # This setting affects only the session of this request.
             spark.conf.set("spark.sql.legacy.parquet.nanosAsLong", "true")
         if footer and _has_split_bytes(footer):
             # Spark's own decoder lacks this encoding, unlike that of Parquet's library.
             spark.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
-        frame = spark.read.parquet(self.path)
+        try:
+            frame = parquet_frame.read(spark, [self.path], row=_ROW)
+        except InvalidQuery as e:
+            raise InvalidQuery(f"{self.label}: {e}") from None
         if footer and files.size(self.path) <= source.CHUNK_BYTES:
             frame = frame.coalesce(1)
-        row = (frame.metadataColumn("_metadata")["row_index"] + 1).alias(_ROW)
-        columns = [_universal(f, f.name in nanoseconds) for f in frame.schema]
+        columns = [_universal(f, f.name in nanoseconds) for f in frame.schema if f.name != _ROW]
         if not self.step.columns:
             return Read(frame.select(*columns))
-        return _convert(frame.select(*columns, row), self.step, self.label)
+        return _convert(frame.select(*columns, _column(_ROW)), self.step, self.label)
 
 
 def _footer(path: str, label: str) -> pq.FileMetaData | None:
@@ -71,8 +75,7 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
     if not files.is_file(path):
         return None
     try:
-        with files.open_file(path) as file:
-            return pq.read_metadata(file)
+        return files.footer(path)
     except pa.ArrowInvalid as e:
         raise InvalidQuery(f"{label}: not a Parquet file: {e}") from None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from airflow_provider_odf.errors import InvalidQuery
@@ -28,8 +28,6 @@ EndOfRecords: TypeAlias = Callable[[bytes], int]
 
 _PARQUET = READ_STEPS["Parquet"].magic
 
-_BLOCK = 4 << 20
-
 _MARKED = ("utf-16", "utf-32")
 """Encodings whose decoders remove the byte order mark."""
 
@@ -44,9 +42,7 @@ class Chunk:
     first_line: int
 
     def read(self) -> bytes:
-        with files.open_file(self.path) as file:
-            file.seek(self.start)
-            return file.read(self.end - self.start)
+        return b"".join(files.blocks(self.path, self.start, self.end))
 
 
 def encoding(name: str) -> str:
@@ -89,17 +85,16 @@ def unreadable(path: str, step: ReadStep) -> str:
 
     In some encodings any bytes are valid text.
     """
-    with files.open_file(path) as file:
-        if not file.seek(0, os.SEEK_END):
-            return _unreadable_empty(step)
-        file.seek(0)
-        begin = file.read(len(_PARQUET))
-        if step.format.types is Types.FILE:
-            return ""
-        if compression := next((name for name, magic in COMPRESSIONS.items() if begin.startswith(magic)), None):
-            return f"the file is compressed: add the prepare step Decompress with format {compression}"
-        is_parquet = begin == _PARQUET and file.seek(-len(_PARQUET), os.SEEK_END) and file.read() == _PARQUET
-        return "the file is Parquet: read it with kind Parquet" if is_parquet else ""
+    size, mark = files.size(path), len(_PARQUET)
+    if not size:
+        return _unreadable_empty(step)
+    if step.format.types is Types.FILE:
+        return ""
+    begin = Chunk(path, 0, min(size, mark), 1).read()
+    if compression := next((name for name, magic in COMPRESSIONS.items() if begin.startswith(magic)), None):
+        return f"the file is compressed: add the prepare step Decompress with format {compression}"
+    is_parquet = begin == _PARQUET and Chunk(path, size - mark, size, 1).read() == _PARQUET
+    return "the file is Parquet: read it with kind Parquet" if is_parquet else ""
 
 
 def _unreadable_empty(step: ReadStep) -> str:
@@ -133,23 +128,17 @@ def texts(chunk: Chunk, name: str) -> Iterator[str]:
     :raises Malformed: bytes that are not valid in this encoding, with their line.
     """
     decoder = codecs.getincrementaldecoder(name)()
-    line, left = chunk.first_line, chunk.end - chunk.start
+    line = chunk.first_line
     start = chunk.start == 0 and name not in _MARKED
-    with files.open_file(chunk.path) as file:
-        file.seek(chunk.start)
-        while True:
-            data = file.read(min(_BLOCK, left))
-            left -= len(data)
-            try:
-                text = decoder.decode(data, final=not data)
-            except UnicodeDecodeError as e:
-                raise _not_of(name, e, line + e.object[: e.start].decode(name, "replace").count("\n")) from None
-            except UnicodeError:
-                raise Malformed(f"no byte order mark: set `encoding` to {name}-le or {name}-be") from None
-            yield text.removeprefix("\ufeff") if start else text
-            if not data:
-                return
-            line, start = line + text.count("\n"), start and not text
+    for data in chain(files.blocks(chunk.path, chunk.start, chunk.end), [b""]):
+        try:
+            text = decoder.decode(data, final=not data)
+        except UnicodeDecodeError as e:
+            raise _not_of(name, e, line + e.object[: e.start].decode(name, "replace").count("\n")) from None
+        except UnicodeError:
+            raise Malformed(f"no byte order mark: set `encoding` to {name}-le or {name}-be") from None
+        yield text.removeprefix("\ufeff") if start else text
+        line, start = line + text.count("\n"), start and not text
 
 
 def end_of_lines(data: bytes) -> int:
@@ -171,7 +160,7 @@ def chunks(path: str, is_divisible: bool, end_of_records: EndOfRecords = end_of_
     if not is_divisible or length <= CHUNK_BYTES:
         return [Chunk(path, 0, length, 1)]
     parts, start, line = list[Chunk](), 0, 1
-    for piece in pieces(_blocks(path), end_of_records):
+    for piece in pieces(files.blocks(path, 0, length, CHUNK_BYTES // 4), end_of_records):
         parts.append(Chunk(path, start, start + len(piece), line))
         start, line = parts[-1].end, line + line_ends(piece)
     return parts
@@ -200,12 +189,6 @@ def pieces(blocks: Iterable[bytes], end_of_records: EndOfRecords) -> Iterator[by
         begun, size, enough = [data[end:]], size - end, 0 if end else min(2 * size, LONGEST + 1)
     if size:
         yield b"".join(begun)
-
-
-def _blocks(path: str) -> Iterator[bytes]:
-    with files.open_file(path) as file:
-        while data := file.read(CHUNK_BYTES // 4):
-            yield data
 
 
 _LONGEST = 200

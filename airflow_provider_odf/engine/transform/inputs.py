@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from airflow_provider_odf.engine import spark_internals
+from airflow_provider_odf.engine import parquet_frame, spark_internals
 from airflow_provider_odf.engine.current_rows import current_rows
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform.plan_tree import MARK
@@ -20,6 +20,9 @@ from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeStrategy, TransformRequestInput
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records import schema as schemas
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 COUNT = "odf:count"
 """Column of `History.counted`."""
@@ -68,7 +71,7 @@ class History:
         paths = [s.path for s in (self.slices if slices is None else slices)]
         if not paths:
             return spark_internals.empty_frame(self.spark, self.types)
-        frame = self.spark.read.schema(self.types).parquet(*paths)
+        frame = parquet_frame.read(self.spark, paths, self.types)
         return frame.coalesce(1) if self.is_small else frame
 
     @cached_property
@@ -78,7 +81,8 @@ class History:
 
     def are_additions(self, slices: Iterable[HistorySlice]) -> bool:
         """Whether no record of these slices takes back another."""
-        return all(_has_only_additions(s.path, self.vocab.operation_type_column) for s in slices)
+        footers = files.footers([s.path for s in slices])
+        return all(_has_only_additions(footer, self.vocab.operation_type_column) for footer in footers)
 
     def current(self, records: DataFrame) -> DataFrame:
         """Return the current rows among records that contain all records of each key or, without one, of each row."""
@@ -175,11 +179,9 @@ def history(
     return History(spark, from_arrow_schema(schemas.readable(schemas.decode(schema))), vocab, merge, slices, is_small)
 
 
-def _has_only_additions(path: str, column: str) -> bool:
-    with files.open_file(path) as file:
-        metadata = pq.read_metadata(file)
-    index = metadata.schema.names.index(column)
-    groups = (metadata.row_group(number).column(index) for number in range(metadata.num_row_groups))
+def _has_only_additions(footer: pq.FileMetaData, column: str) -> bool:
+    index = footer.schema.names.index(column)
+    groups = (footer.row_group(number).column(index) for number in range(footer.num_row_groups))
     return all(g.statistics is not None and g.statistics.has_min_max and g.statistics.max == APPEND for g in groups)
 
 

@@ -14,6 +14,7 @@ from airflow_provider_odf.engine.read import csv, csv_records, source
 from airflow_provider_odf.engine.read.csv import CsvParser
 from airflow_provider_odf.engine.read.csv_records import CsvFormat, records
 from airflow_provider_odf.engine.read.source import Malformed
+from airflow_provider_odf.records import files
 
 FORM = CsvFormat()
 
@@ -119,7 +120,7 @@ def test_a_byte_order_mark_begins_a_file_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: list[list[str]], is_marked: bool, name: str, size: int
 ) -> None:
     monkeypatch.setattr(source, "CHUNK_BYTES", 4 * size)
-    monkeypatch.setattr(source, "_BLOCK", size)
+    monkeypatch.setattr(files, "BLOCK", size)
     path, codec = tmp_path / "rows.csv", source.encoding(name)
     mark = "\ufeff" if codec != "utf-16" and (is_marked or table[0][0].startswith("\ufeff")) else ""
     path.write_bytes((mark + "".join(f"{','.join(row)}\n" for row in table)).encode(codec))
