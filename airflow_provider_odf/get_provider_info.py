@@ -89,6 +89,13 @@ _OPTIONS = {
         "``https://…``).",
         example="/mnt/partner/odf-store",
     ),
+    "object_store_connections": _option(
+        "Connections with the credentials of object stores, for stores and for sources: comma-separated "
+        "``BUCKET=CONNECTION``, or ``SCHEME=CONNECTION`` for all other buckets of ``s3``, ``gs``, ``az`` or ``abfss``. "
+        "Types: ``aws``, ``google_cloud_platform``, ``wasb``, ``adls``. Other buckets use the environment, or the role "
+        "of the machine.",
+        example="s3=aws_default, s3://partner=aws_partner",
+    ),
     "work_area": _option(
         "Folder for fetched files until they are merged, and for caches. All workers must share it, because tasks of "
         "one run may execute on different workers. Default: ``.work`` in the store. If the store is in an object "

@@ -1,21 +1,23 @@
 """Clients of object stores, by the URI of an object: ``s3://``, ``gs://``, ``az://`` and ``abfss://``.
 
-Credentials and endpoints come from the environment of the process, such as ``AWS_ACCESS_KEY_ID`` and
-``AWS_ENDPOINT_URL``, or from the role of the machine: never from a URI, so that messages, requests and lineage may show
-each URI.
+Credentials and endpoints come from what `connect` names, from the environment of the process, such as
+``AWS_ACCESS_KEY_ID`` and ``AWS_ENDPOINT_URL``, or from the role of the machine: never from a URI, so that messages,
+requests and lineage may show each URI.
 
 A process that has sent requests may fork, but the child can send none.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import InvalidInput, StorageError
 
@@ -28,6 +30,9 @@ SCHEMES = ("s3", "gs", "az", "abfss")
 _PARAMETER = re.compile(r"\?[\w.-]+=")
 _ROLES = re.compile(r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal")
 """Servers of clouds that know the role of a machine."""
+_DENIED = re.compile(r"status code: 40[13]\b|<Code>(Expired|Invalid)Token<")
+_NO_CREDENTIALS = re.compile(r"credential provider: \w+: (.*)")
+"""Errors of obstore. Of a listing, it has no class for them."""
 
 BLOCK = 8 * 1024 * 1024
 """Bytes that a sequential read asks for at once."""
@@ -59,7 +64,7 @@ def split(uri: str) -> tuple[str, str]:
     if _PARAMETER.search(rest) or (at and scheme != "abfss") or ":" in container or "@" in account:
         raise InvalidInput(
             f"{scheme}://: the URI has a user, a password or parameters: leave them out; credentials come from the "
-            "environment of the process or the role of the machine"
+            "environment of the process, the role of the machine, or a connection of [odf] object_store_connections"
         )
     if not name:
         raise InvalidInput(f"{uri}: the bucket is missing: use {scheme}://BUCKET/PREFIX")
@@ -86,6 +91,59 @@ def client(bucket: str) -> ObjectStore:
     return _client(bucket)
 
 
+SECRETS = "ODF_OBJECT_STORE_SECRETS"
+"""Variable of a child process with its access to buckets. Spark and Airflow mask values of such a name."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a bucket is accessed, other than by the variables of the process. ``options`` and ``client`` are settings of
+    obstore's stores and of their HTTP client. ``credentials`` returns a credential of obstore, and is called again
+    before that ends, by any thread. ``origin`` says in messages whose credentials they are."""
+
+    origin: str
+    options: Mapping[str, Any] = field(repr=False)
+    credentials: Callable[[], Mapping[str, Any]] | None = None
+    client: Mapping[str, Any] = field(default_factory=dict)
+
+
+def connect(access: Callable[[str], Access | None]) -> None:
+    """Let a function say how buckets are accessed from now on; None stands for the variables of the process."""
+    global _access_of
+    if access != _access_of:
+        _access_of = access
+        _accesses.clear()
+        _client.cache_clear()
+
+
+def environment() -> dict[str, str]:
+    """Return the variable by which a child process accesses the buckets that this one has used, beside the variables of
+    this process. Nobody renews the credentials in it."""
+    handed_down = {
+        bucket: {
+            "origin": access.origin,
+            "options": dict(access.options),
+            "credential": access.credentials and {**access.credentials(), "expires_at": None},
+            "client": dict(access.client),
+        }
+        for bucket, access in list(_accesses.items())
+    }
+    return {SECRETS: json.dumps(handed_down)} if handed_down else {}
+
+
+def _inherited(bucket: str) -> Access | None:
+    """Return the access that the parent process has handed down."""
+    if (parts := json.loads(os.environ.get(SECRETS, "{}")).get(bucket)) is None:
+        return None
+    credential = parts["credential"]
+    return Access(parts["origin"], parts["options"], (lambda: credential) if credential else None, parts["client"])
+
+
+_access_of: Callable[[str], Access | None] = _inherited
+_accesses: dict[str, Access] = {}
+"""The access of clients that have one."""
+
+
 @cache
 def _client(bucket: str) -> ObjectStore:
     try:
@@ -94,8 +152,16 @@ def _client(bucket: str) -> ObjectStore:
         from obstore.store import from_url
     except ImportError:
         raise InvalidInput(f"{bucket}: the Python package obstore is not installed on this machine") from None
+    own: dict[str, Any] = {"client_options": _CLIENT}
+    if access := _access_of(bucket):
+        _accesses[bucket] = access
+        own = {
+            "client_options": {**_CLIENT, **access.client},
+            "config": dict(access.options),
+            "credential_provider": access.credentials,
+        }
     try:
-        return from_url(bucket, client_options=_CLIENT, retry_config=_RETRY)
+        return from_url(bucket, retry_config=_RETRY, **own)
     except (exceptions.BaseError, ValueError) as e:
         raise InvalidInput(f"{bucket}: {reason(e)}") from e
 
@@ -168,10 +234,20 @@ def errors(uri: str) -> Iterator[None]:
 
     try:
         yield
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as e:
-        raise StorageError(f"{uri}: permission denied (check the credentials and their rights to this bucket)") from e
     except (exceptions.BaseError, OSError) as e:
-        raise StorageError(f"{uri}: {reason(e)}") from e
+        raise StorageError(f"{uri}: {refusal(uri, e) or reason(e)}") from e
+
+
+def refusal(uri: str, error: Exception) -> str | None:
+    """Return words for an error of credentials or their rights, and the next step; None for another error."""
+    if no_credentials := _NO_CREDENTIALS.search(str(error)):
+        return no_credentials[1]
+    if not _DENIED.search(str(error)):
+        return None
+    origins = (access.origin for bucket, access in _accesses.items() if f"{uri}/".startswith(f"{bucket}/"))
+    whose = "".join(f" of {origin}" for origin in origins)
+    words = f": {said}" if (said := _said(str(error))) else ""
+    return f"permission denied{words} (check the credentials{whose} and their rights to this bucket)"
 
 
 def reason(error: Exception) -> str:
@@ -180,8 +256,14 @@ def reason(error: Exception) -> str:
     text = re.sub(r"(https?://[^\s?]*)\?\S*", r"\1", str(error).partition("\n\nDebug source")[0])
     if _ROLES.search(text):
         return "no credentials (set them in the environment of this process, or give the machine a role)"
-    said = re.search(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?", text)
+    return _said(text) or " ".join(text.split())
+
+
+def _said(text: str) -> str:
+    """Return the words of the server in the text of an error, or an empty text."""
+    if (said := re.search(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?", text)) is None:
+        return ""
     # Not `CODE: words`: codes such as SignatureDoesNotMatch look like names of secrets, whose values are masked.
     # Azure adds the id of the request and the time in lines of their own.
-    words = said[2].partition("\n")[0].rstrip(".") if said and said[2] else ""
-    return f"{words} ({said[1]})" if said and words else said[1] if said else " ".join(text.split())
+    words = (said[2] or "").partition("\n")[0].rstrip(".")
+    return f"{words} ({said[1]})" if words else said[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,12 +12,15 @@ import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import create_server
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import boto3
 import pytest
 
 from airflow_provider_odf import object_stores
@@ -44,6 +48,46 @@ def serving_s3() -> Iterator[str]:
     finally:
         server.terminate()
         server.wait()
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """A server that checks signatures, the key of its user, and a role that this user may assume."""
+
+    endpoint: str
+    key: str
+    secret: str = field(repr=False)
+    role: str
+
+    def another_key(self) -> tuple[str, str]:
+        """Return a new key of the user; the key from before ends."""
+        iam = self._iam(self.key, self.secret)
+        new = iam.create_access_key(UserName="writer")["AccessKey"]
+        iam.delete_access_key(UserName="writer", AccessKeyId=self.key)
+        return new["AccessKeyId"], new["SecretAccessKey"]
+
+    def _iam(self, key: str, secret: str) -> Any:
+        return boto3.client("iam", "us-east-1", None, True, None, self.endpoint, key, secret)
+
+
+@contextmanager
+def guarded_s3() -> Iterator[Guarded]:
+    """Run a server as `serving_s3` does, which refuses requests without the right credentials."""
+    with serving_s3() as endpoint:
+        iam = Guarded(endpoint, "", "", "")._iam("any", "any")
+        everything = json.dumps({"Version": "2012-10-17", "Statement": [_ALLOWED | {"Resource": "*"}]})
+        anybody = json.dumps({"Version": "2012-10-17", "Statement": [_ALLOWED | {"Principal": {"AWS": "*"}}]})
+        iam.create_user(UserName="writer")
+        iam.put_user_policy(UserName="writer", PolicyName="all", PolicyDocument=everything)
+        role = iam.create_role(RoleName="lake", AssumeRolePolicyDocument=anybody)["Role"]["Arn"]
+        iam.put_role_policy(RoleName="lake", PolicyName="all", PolicyDocument=everything)
+        key = iam.create_access_key(UserName="writer")["AccessKey"]
+        check_all = urllib.request.Request(f"{endpoint}/moto-api/reset-auth", b"0", {"Content-Type": "text/plain"})
+        urllib.request.urlopen(check_all, timeout=5).close()
+        yield Guarded(endpoint, key["AccessKeyId"], key["SecretAccessKey"], role)
+
+
+_ALLOWED = {"Effect": "Allow", "Action": "*"}
 
 
 def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from airflow.sdk import Asset, BaseHook
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from airflow_provider_odf import settings
+from airflow_provider_odf import object_stores, settings
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.hooks import connections
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.source.uris import path_of
 
@@ -65,11 +65,7 @@ class OdfHook(BaseHook):
 
     def get_conn(self) -> Store:
         """Return the store."""
-        from airflow_provider_odf.chain.store import Store
-
-        config = settings.read()
-        work_area = self._extra("work_area") or config.work_area
-        return Store.open(self.location, Path(work_area) if work_area else None, config.input_stores)
+        return open_store(self.location, self._extra("work_area"))
 
     def asset(self, dataset: str) -> Asset:
         """Return the Airflow asset of a dataset, with the URI of the dataset's folder."""
@@ -175,7 +171,7 @@ class OdfHook(BaseHook):
         if self._store:
             return None
         try:
-            return _connection(self.odf_conn_id)
+            return connections.connection_of(self.odf_conn_id)
         except AirflowNotFoundException:
             if self.odf_conn_id == self.default_conn_name:
                 return None
@@ -185,24 +181,18 @@ class OdfHook(BaseHook):
         return self._connection.extra_dejson.get(key) if self._connection else None
 
 
-def _connection(conn_id: str) -> Connection:
-    """Return the connection, the same in every process.
+def open_store(location: str, work_area: str | None = None) -> Store:
+    """Return the store at a path or URI as the settings of Airflow describe it.
 
-    Commands such as ``airflow dags reserialize`` build DAGs without a supervisor. There the public API
-    (`BaseHook.get_connection`) reads environment variables and an external secrets backend, but not the metadata
-    database. A DAG would get another store, and its asset another URI, than in the DAG processor. Only this function
-    therefore uses Airflow's own model, which also reads the database."""
-    connection: Connection
-    try:
-        connection = BaseHook.get_connection(conn_id)
-        return connection
-    except AirflowNotFoundException:
-        if hasattr(sys.modules.get("airflow.sdk.execution_time.task_runner"), "SUPERVISOR_COMMS"):
-            raise
-    from airflow.models.connection import Connection as StoredConnection
+    :param work_area: in place of ``[odf] work_area``.
+    :raises InvalidInput: the URI or a setting is not valid.
+    """
+    from airflow_provider_odf.chain.store import Store
 
-    connection = StoredConnection.get_connection_from_secrets(conn_id)
-    return connection
+    config = settings.read()
+    object_stores.connect(connections.access)
+    folder = work_area or config.work_area
+    return Store.open(location, Path(folder) if folder else None, config.input_stores)
 
 
 def _ref(dataset: Dataset, as_of: str | datetime | None) -> str:

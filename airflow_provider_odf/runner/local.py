@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from airflow_provider_odf import errors, protocol
+from airflow_provider_odf import errors, object_stores, protocol
 from airflow_provider_odf.engine import archive, jvm
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
@@ -139,7 +139,7 @@ class _Child:
         else:
             settings = {**settings, "code": str(remote.code)}
             # A command line would show the token.
-            variables |= {"SPARK_REMOTE": remote.url, "SPARK_CONNECT_MODE_ENABLED": "1"}
+            variables |= {"SPARK_REMOTE": remote.url, "SPARK_CONNECT_MODE_ENABLED": "1", **object_stores.environment()}
         self.has_ended = False
         self._patience: float = _PATIENCE_SECONDS
         self._scratch = TemporaryDirectory("spark")

@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from airflow_provider_odf import closed_files, errors, protocol
+from airflow_provider_odf import closed_files, errors, object_stores, protocol
 from airflow_provider_odf.engine import jvm
 from airflow_provider_odf.engine.task_watch import BEAT_SECONDS
 from airflow_provider_odf.lineage import jobs
@@ -134,7 +134,7 @@ class SparkSubmitRunner(Runner):
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=_pythons(self._master) | os.environ,
+                env=_pythons(self._master) | os.environ | object_stores.environment(),
                 start_new_session=True,
             )
             self._running.add(process)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from airflow.sdk import conf
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.get_provider_info import get_provider_info
 from airflow_provider_odf.protocol import SparkUse
@@ -22,6 +24,8 @@ class Settings:
 
     store: str
     input_stores: tuple[str, ...]
+    object_store_connections: Mapping[str, str]
+    """Ids of connections, by scheme or by the URI of a bucket."""
     work_area: str
     spark_conn_id: str
     spark: SparkUse | None
@@ -48,6 +52,7 @@ def read() -> Settings:
     return Settings(
         store=text["store"],
         input_stores=tuple(part.strip() for part in text["input_stores"].split(",") if part.strip()),
+        object_store_connections=_object_store_connections(text["object_store_connections"]),
         work_area=text["work_area"],
         spark_conn_id=text["spark_conn_id"],
         spark=_spark(text),
@@ -70,6 +75,27 @@ def _spark(text: dict[str, str]) -> SparkUse | None:
     if not text["spark"]:
         return None
     return "always" if _one_of("spark", text, ("needed", "always")) == "always" else "needed"
+
+
+def _object_store_connections(text: str) -> Mapping[str, str]:
+    """Return ids of connections by scheme or bucket.
+
+    >>> _object_store_connections("s3=aws_default, s3://partner=aws_partner")
+    {'s3': 'aws_default', 's3://partner': 'aws_partner'}
+    """
+    pairs = [part.rpartition("=") for part in text.split(",") if part.strip()]
+    conn_ids = {stores.strip().rstrip("/"): conn_id.strip() for stores, _, conn_id in pairs}
+    place, schemes = _place("object_store_connections"), ", ".join(object_stores.SCHEMES)
+    for stores, conn_id in conn_ids.items():
+        is_bucket = object_stores.is_object(stores) and object_stores.split(stores) == (stores, "")
+        if not (is_bucket or stores in object_stores.SCHEMES):
+            raise InvalidInput(
+                f"{place}: {stores or conn_id!r} names no bucket: use BUCKET=CONNECTION, as in s3://lake=aws_default, "
+                f"or SCHEME=CONNECTION with {schemes}"
+            )
+        if not conn_id:
+            raise InvalidInput(f"{place}: {stores!r} has no connection")
+    return conn_ids
 
 
 def _push_paths(text: str) -> tuple[str, ...] | None:

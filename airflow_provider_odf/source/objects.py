@@ -6,6 +6,7 @@ mix. Objects are listed page by page, from the text before the first wildcard on
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -43,9 +44,11 @@ def prepare(address: Address, context: Context) -> Fetch:
 async def check(address: Address, watched: Watched) -> str | None:
     """Return the ETag of an object that has changed, or None if it has not."""
     bucket, key = object_stores.split(address.url)
+    # The first client may look up a connection, which blocks.
+    client = await asyncio.to_thread(object_stores.client, bucket)
     try:
         with _errors(address.label):
-            meta = await object_stores.client(bucket).head_async(key)
+            meta = await client.head_async(key)
     except FileNotFoundError:
         raise SourceUnavailable(f"{address.label}: no such object") from None
     stamp = _stamp(meta)
@@ -131,6 +134,7 @@ def entries(pattern: str, base: Path, options: Options) -> list[Entry]:
 async def entries_async(pattern: str, base: Path, options: Options) -> list[Entry]:
     """Return the same without blocking the event loop."""
     listing = _Listing(pattern)
+    await asyncio.to_thread(object_stores.client, listing.bucket)
     with _errors(pattern):
         async for page in listing.pages():
             if not listing.add(page):
@@ -209,11 +213,9 @@ def _errors(label: str, kind: type[SourceUnavailable] = SourceUnavailable) -> It
         yield
     except (exceptions.NotModifiedError, exceptions.PreconditionError):
         raise
-    except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as e:
-        raise SourceError(
-            f"{label}: permission denied: {object_stores.reason(e)} (check the credentials and their rights)"
-        ) from None
     except exceptions.BaseError as e:
+        if refused := object_stores.refusal(label, e):
+            raise SourceError(f"{label}: {refused}") from None
         text = f"{label}: {object_stores.reason(e)}"
         is_final = isinstance(e, exceptions.InvalidPathError) or _REFUSED.search(str(e))
         raise (SourceError if is_final else kind)(text) from None

@@ -16,8 +16,8 @@ from fastapi.responses import HTMLResponse, Response
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.chain.dataset_facts import event_summary
 from airflow_provider_odf.chain.slices import count_operations
-from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
+from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.manifest.model import MetadataBlock
@@ -123,7 +123,7 @@ class Linked(NamedTuple):
 def _linked(dag_id: str, ticket: str) -> Linked:
     try:
         content = Ticket.read(ticket, dag_id)
-        dataset = Store.open(content.store).dataset(content.dataset)
+        dataset = open_store(content.store).dataset(content.dataset)
         block = dataset.block(content.block_hash)
     except OdfError as e:
         raise HTTPException(404, "The link is not valid, or its block no longer exists.") from e

@@ -16,11 +16,12 @@ from pydantic import BaseModel
 
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
 from airflow_provider_odf.health.health import NO_DATA, WORDS, Health
+from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.operators.links import site_path
 from airflow_provider_odf.ui.airflow_api import Publication, publications
 from airflow_provider_odf.ui.catalog_index import CatalogIndex
 from airflow_provider_odf.ui.pages import public, render
-from airflow_provider_odf.ui.subject import Subject, open_store
+from airflow_provider_odf.ui.subject import Subject
 
 SIZE = 50
 """Datasets of a page."""

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, Request, status
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from airflow_provider_odf import settings
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
-from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import InvalidInput, StorageError
 from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs
 from airflow_provider_odf.health.health import Health, Runs, health
+from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.operators.links import dataset_path
 from airflow_provider_odf.ui.airflow_api import Publication, PublishTask, publication
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
@@ -26,6 +25,7 @@ from airflow_provider_odf.ui.chain_cache import History, Positions, pages_folder
 from airflow_provider_odf.ui.pages import render
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.candidates import Rejection
     from airflow_provider_odf.protocol import ContractReport
 
@@ -41,12 +41,6 @@ _TABS = (
 )
 
 _NEWEST_TESTS = 20
-
-
-def open_store(uri: str) -> Store:
-    """Return a store as the settings of Airflow describe it."""
-    config = settings.read()
-    return Store.open(uri, Path(config.work_area) if config.work_area else None, config.input_stores)
 
 
 @dataclass(frozen=True)

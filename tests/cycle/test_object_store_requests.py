@@ -122,7 +122,7 @@ def test_after_a_refused_write_the_next_run_publishes_the_same(relay: Relay, cyc
         if outcome.error is not None:
             errors.append(refused)
             assert isinstance(outcome.error, StorageError)
-            assert "permission denied (check the credentials" in str(outcome.error)
+            assert "permission denied: ExpiredToken (check the credentials" in str(outcome.error)
             assert cycle.again(1).store.dataset("prices").head() == head
             assert run(cycle.again(hour)).error is None
         state = replay(cycle.again(1).store.dataset("prices"))

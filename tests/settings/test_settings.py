@@ -9,6 +9,7 @@ def test_defaults():
     assert settings.read() == settings.Settings(
         store="",
         input_stores=(),
+        object_store_connections={},
         work_area="",
         spark_conn_id="",
         spark=None,
@@ -33,7 +34,9 @@ def test_airflows_own_configuration_counts(monkeypatch):
     monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
     monkeypatch.setenv("AIRFLOW__ODF__NAMING_SPEC", "2024")
     monkeypatch.setenv("AIRFLOW__ODF__SPARK", "always")
+    monkeypatch.setenv("AIRFLOW__ODF__OBJECT_STORE_CONNECTIONS", "s3=aws_default, s3://partner/ = aws_partner,")
     found = settings.read()
+    assert found.object_store_connections == {"s3": "aws_default", "s3://partner": "aws_partner"}
     assert found.spark == "always"
     assert found.push_paths == ("/data/in", "https://example.org/drop")
     assert (found.store, found.options.forbidden_steps, found.manifest_version, found.naming_spec) == (
@@ -56,6 +59,13 @@ def test_airflows_own_configuration_counts(monkeypatch):
             r"\[odf\] forbid_steps = Pipe, Url: Url is not a kind of step that can be forbidden",
         ),
         ("datahub_incidents", "maybe", r"\[odf\] datahub_incidents = maybe: must be True or true or False or false"),
+        (
+            "object_store_connections",
+            "aws_default",
+            r"\[odf\] object_store_connections: 'aws_default' names no bucket: use BUCKET=CONNECTION",
+        ),
+        ("object_store_connections", "s3://lake/odf=lake", r"'s3://lake/odf' names no bucket"),
+        ("object_store_connections", "s3=", r"\[odf\] object_store_connections: 's3' has no connection"),
         ("push_paths", "incoming", r"\[odf\] push_paths = incoming: incoming is neither an absolute path nor a URI"),
         ("largest_file", "big", r"\[odf\] largest_file = big: must be a size such as 1000, 512m or 10g"),
     ],

@@ -135,7 +135,7 @@ def test_a_change_during_the_read_begins_anew(poller, server, scripted):
 
 
 def test_a_refusal_is_not_retried(poller, server, scripted):
-    with pytest.raises(SourceError, match=r"^s3://bucket/a: permission denied: .*\(check the credentials") as refused:
+    with pytest.raises(SourceError, match=r"^s3://bucket/a: permission denied \(check the credentials") as refused:
         poller.url(scripted(statuses=[403]))
     assert server.answers == [403]
     assert not isinstance(refused.value, SourceUnavailable)
