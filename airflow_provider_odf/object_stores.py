@@ -31,16 +31,24 @@ _PARAMETER = re.compile(r"\?[\w.-]+=")
 _ROLES = re.compile(r"169\.254\.169\.254|169\.254\.170\.2|metadata\.google\.internal")
 """Servers of clouds that know the role of a machine."""
 _DENIED = re.compile(r"status code: 40[13]\b|<Code>(Expired|Invalid)Token<")
+_EXPIRED = re.compile(r"<Code>ExpiredToken<")
+_SKEWED = re.compile(r"<Code>RequestTimeTooSkewed<|Request date header too old")
+_BUSY = re.compile(r"status code: (429|5\d\d)\b")
+_CUT = re.compile(r"HTTP error: (.*)", re.DOTALL)
+_RETRIES = re.compile(r" after (\d+) retries")
+_REQUEST = re.compile(r"Error performing (list request|[A-Z]+)(?: https?://\S*(\?delete\b))?")
 _NO_CREDENTIALS = re.compile(r"credential provider: \w+: (.*)")
 """Errors of obstore. Of a listing, it has no class for them."""
 
 BLOCK = 8 * 1024 * 1024
 """Bytes that a sequential read asks for at once."""
 
+# The time decides when it is enough. Each pause is random, from the shortest one to `base` times the one before: with a
+# base of 2 they would hardly grow.
 _RETRY: RetryConfig = {
-    "max_retries": 8,
+    "max_retries": 1000,
     "retry_timeout": timedelta(seconds=90),
-    "backoff": {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=10), "base": 2},
+    "backoff": {"init_backoff": timedelta(milliseconds=200), "max_backoff": timedelta(seconds=10), "base": 3},
 }
 # The timeout includes the body. Plain HTTP is used only where the user sets such an endpoint.
 _CLIENT: ClientConfig = {"timeout": timedelta(minutes=30), "read_timeout": timedelta(seconds=30), "allow_http": True}
@@ -242,21 +250,43 @@ def refusal(uri: str, error: Exception) -> str | None:
     """Return words for an error of credentials or their rights, and the next step; None for another error."""
     if no_credentials := _NO_CREDENTIALS.search(str(error)):
         return no_credentials[1]
-    if not _DENIED.search(str(error)):
+    text = str(error)
+    if _SKEWED.search(text):
+        return f"the clock of this machine differs from that of the server: set it ({_said(text)})"
+    if not _DENIED.search(text):
         return None
     origins = (access.origin for bucket, access in _accesses.items() if f"{uri}/".startswith(f"{bucket}/"))
     whose = "".join(f" of {origin}" for origin in origins)
-    words = f": {said}" if (said := _said(str(error))) else ""
-    return f"permission denied{words} (check the credentials{whose} and their rights to this bucket)"
+    if _EXPIRED.search(text):
+        return f"the credentials{whose} have expired: renew them ({_said(text)})"
+    words = f": {said}" if (said := _said(text)) else ""
+    return f"permission denied{_purpose(text)}{words} (check the credentials{whose} and their rights to this bucket)"
+
+
+def _purpose(text: str) -> str:
+    """Return what a request was for, as far as the text of its error says it."""
+    if (request := _REQUEST.search(text)) is None:
+        return ""
+    method = "DELETE" if request[2] else request[1]
+    verbs = {"list request": "list", "GET": "read", "HEAD": "read", "PUT": "write", "POST": "write", "DELETE": "delete"}
+    return f" to {verbs[method]}" if method in verbs else ""
 
 
 def reason(error: Exception) -> str:
-    """Return the words of the server if it said some, else those of the client, without parameters of URLs, which may
-    be signatures."""
+    """Return the words of the server if it said some, else those of the client, and the next step where one is known;
+    without parameters of URLs, which may be signatures."""
     text = re.sub(r"(https?://[^\s?]*)\?\S*", r"\1", str(error).partition("\n\nDebug source")[0])
     if _ROLES.search(text):
         return "no credentials (set them in the environment of this process, or give the machine a role)"
-    return _said(text) or " ".join(text.split())
+    said = _said(text)
+    tries = f", after {retries[1]} retries" if (retries := _RETRIES.search(text)) else ""
+    if busy := _BUSY.search(text):
+        return f"the server cannot answer now: {said or f'HTTP {busy[1]}'}{tries}: run again later"
+    if cut := _CUT.search(text):
+        words = " ".join(cut[1].split())
+        return f"no whole answer of the server: {words}{tries}: check its endpoint and the network, then run again"
+    step = ": check the URI, or make the bucket" if re.search("<Code>(NoSuchBucket|ContainerNotFound)<", text) else ""
+    return f"{said}{step}" if said else " ".join(text.split())
 
 
 def _said(text: str) -> str:

@@ -1,4 +1,4 @@
-"""An S3 server in memory, and a relay before it that counts requests, loses answers and refuses."""
+"""An S3 server in memory, and a relay before it that counts requests and makes faults."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import threading
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import Enum
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from random import Random
 from socket import create_server
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -100,6 +103,14 @@ def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "us-east-1")
 
 
+def try_few_times(monkeypatch: pytest.MonkeyPatch, most: int = 3) -> None:
+    """Let new clients of this process send a request again this often, after short pauses."""
+    pauses = {"init_backoff": timedelta(milliseconds=10), "max_backoff": timedelta(milliseconds=50), "base": 3}
+    monkeypatch.setitem(object_stores._RETRY, "max_retries", most)
+    monkeypatch.setitem(object_stores._RETRY, "backoff", pauses)
+    object_stores._client.cache_clear()
+
+
 class Bucket:
     """A bucket, by its URI."""
 
@@ -122,16 +133,55 @@ class Bucket:
         object_stores.client(self.uri).delete(key)
 
 
+_LATE = 1.0
+"""Seconds by which a slow answer is late."""
+
+
+class Fault(Enum):
+    """What a relay does to a request, beside an answer of its own."""
+
+    CUT = "the connection ends before the server is asked"
+    CUT_IN_BODY = "the connection ends within the body of the request, which the server does not get"
+    LOST = "the server does it, and the connection ends without an answer"
+    LOST_503 = "the server does it, and the answer is another"
+    TRUNCATED = "the answer ends early"
+    SLOW = "the answer comes late"
+
+
+Answer: TypeAlias = "Fault | tuple[int, str] | None"
+"""A fault, or a status and an error code in place of the answer of the server; None: the request is passed on."""
+
+THROTTLED, BROKEN = (503, "SlowDown"), (500, "InternalError")
+EXPIRED, SKEWED = (403, "ExpiredToken"), (403, "RequestTimeTooSkewed")
+PASSING: Sequence[Answer] = (*Fault, THROTTLED, BROKEN)
+"""Faults after which the same request succeeds."""
+
+
+class RandomFaults:
+    """Answers of a relay: each request has, with a probability, one of some faults, which follow from a seed and the
+    order of the requests."""
+
+    def __init__(self, seed: int, probability: float, faults: Sequence[Answer] = (*PASSING, EXPIRED, SKEWED)) -> None:
+        self._random, self._probability, self._faults = Random(seed), probability, faults
+        self.made: Counter[Answer] = Counter()
+
+    def __call__(self, method: str, path: str) -> Answer:
+        if self._random.random() >= self._probability:
+            return None
+        fault = self._random.choice(self._faults)
+        self.made[fault] += 1
+        return fault
+
+
 class Relay(ThreadingHTTPServer):
-    """Passes requests on to a server. Of the writes of refs, the first ``lost`` answers are lost, ``how`` says in which
-    way. ``answer`` may answer a request itself, with a status and an error code, or with None to cut the connection."""
+    """Passes requests on to a server, unless ``answer`` has another answer for the method and path of one."""
 
     daemon_threads = True
 
     def __init__(self, target: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.target, self.lost, self.how, self.ignores_conditions = target, 0, "cut", False
-        self.answer: Callable[[str, str], tuple[int, str] | bool | None] = lambda method, path: False
+        self.target, self.ignores_conditions, self.delay = target, False, 0.0
+        self.answer: Callable[[str, str], Answer] = passed_on
         self.requests: list[tuple[str, str]] = []
 
     @property
@@ -143,6 +193,17 @@ class Relay(ThreadingHTTPServer):
         kinds = Counter("LIST" if _is_listing(method, path) else method for method, path in self.requests)
         self.requests.clear()
         return kinds
+
+
+def passed_on(method: str, path: str) -> Answer:
+    """Answer no request in place of the server."""
+    return None
+
+
+def once(method: str, path: str, *answers: Answer) -> Callable[[str, str], Answer]:
+    """Return answers for the first requests of a method whose path has a part, as a regular expression."""
+    rest = iter(answers)
+    return lambda m, p: next(rest, None) if m == method and re.search(path, p) else None
 
 
 def _is_listing(method: str, path: str) -> bool:
@@ -165,23 +226,36 @@ class _Handler(BaseHTTPRequestHandler):
     server: Relay
 
     def _pass(self) -> None:
-        server = self.server
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        server, size = self.server, int(self.headers.get("Content-Length") or 0)
         server.requests.append((self.command, self.path))
-        if (own := server.answer(self.command, self.path)) is not False:
-            self._send(*own) if own else self._cut()
+        answer = server.answer(self.command, self.path)
+        if answer is Fault.CUT_IN_BODY:
+            self.rfile.read(size // 2)
+            self._cut()
             return
+        body = self.rfile.read(size)
+        time.sleep(server.delay + (_LATE if answer is Fault.SLOW else 0))
+        if isinstance(answer, tuple):
+            self._send(*answer)
+        elif answer is Fault.CUT:
+            self._cut()
+        else:
+            self._ask(body, answer)
+
+    def _ask(self, body: bytes, fault: Fault | None) -> None:
         headers = dict(self.headers)  # the host too, which signatures cover
-        if server.ignores_conditions:
+        if self.server.ignores_conditions:
             headers = {k: v for k, v in headers.items() if not re.match("(x-goog-)?if-", k.lower())}
-        connection = HTTPConnection(urlsplit(server.target).netloc)
+        connection = HTTPConnection(urlsplit(self.server.target).netloc)
         connection.request(self.command, self.path, body, headers)
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
-        if self.command == "PUT" and re.search("refs(/|%2F)", self.path) and server.lost > 0:
-            server.lost -= 1
-            self._cut() if server.how == "cut" else self._send(503, "SlowDown")
+        if fault is Fault.LOST:
+            self._cut()
+            return
+        if fault is Fault.LOST_503:
+            self._send(*THROTTLED)
             return
         self.send_response(answer.status)
         for name, value in answer.headers.items():
@@ -190,7 +264,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", answer.headers["Content-Length"] if self.command == "HEAD" else len(content))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(content)
+            self.wfile.write(content[: len(content) // 2] if fault is Fault.TRUNCATED else content)
+        if fault is Fault.TRUNCATED:
+            self._cut()
 
     do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _pass  # noqa: N815
 

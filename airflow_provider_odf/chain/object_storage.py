@@ -233,11 +233,10 @@ class ObjectStorage:
         with self._errors(name):
             try:
                 self.client.put(self._key(name), data, mode="create")
-            except (exceptions.AlreadyExistsError, exceptions.GenericError) as e:
-                held = None if (object_ := self._held(name)) is None else object_[0]
-                if held is None:
-                    raise StorageError(f"{self.location(name)}: {object_stores.reason(e)}") from e
-                if held == data:
+            except (exceptions.AlreadyExistsError, exceptions.GenericError):
+                if (held := self._held(name)) is None:
+                    raise
+                if held[0] == data:
                     self.put(name, data)
                 return False
         self._keep(name, data)

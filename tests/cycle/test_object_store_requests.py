@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from airflow_provider_odf import object_stores
 from airflow_provider_odf.chain import object_storage
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
@@ -29,7 +27,7 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
 from airflow_provider_odf.runner.local import LocalRunner
-from tests.s3 import Relay, relaying, use
+from tests.s3 import EXPIRED, PASSING, THROTTLED, Answer, Fault, Relay, once, passed_on, relaying, try_few_times, use
 
 from .conftest import Write, cycle_of
 from .test_object_store import PRICES
@@ -40,10 +38,7 @@ TIME = Instant.parse("2024-01-01T00:00:00Z")
 @pytest.fixture
 def relay(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Relay]:
     monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "cache"))
-    backoff = {"init_backoff": timedelta(milliseconds=10), "max_backoff": timedelta(milliseconds=50), "base": 2}
-    monkeypatch.setattr(
-        object_stores, "_RETRY", {"max_retries": 3, "retry_timeout": timedelta(seconds=5), "backoff": backoff}
-    )
+    try_few_times(monkeypatch)
     with relaying(s3) as relay:
         use(relay.url, monkeypatch)
         yield relay
@@ -109,20 +104,20 @@ def test_after_a_refused_write_the_next_run_publishes_the_same(relay: Relay, cyc
     assert run(cycle(1)).error is None
     writes, errors = 0, []
 
-    def refuse(method: str, path: str) -> tuple[int, str] | bool:
+    def refuse(method: str, path: str) -> Answer:
         nonlocal writes
         writes += method == "PUT"
-        return (403, "ExpiredToken") if method == "PUT" and writes == refused else False
+        return EXPIRED if method == "PUT" and writes == refused else None
 
     for refused in range(1, 7):
         head, hour = cycle.again(1).store.dataset("prices").head(), 1 + refused
         writes, relay.answer = 0, refuse
         outcome = run(cycle(hour))
-        relay.answer = lambda method, path: False
+        relay.answer = passed_on
         if outcome.error is not None:
             errors.append(refused)
             assert isinstance(outcome.error, StorageError)
-            assert "permission denied: ExpiredToken (check the credentials" in str(outcome.error)
+            assert "the credentials have expired: renew them (ExpiredToken)" in str(outcome.error)
             assert cycle.again(1).store.dataset("prices").head() == head
             assert run(cycle.again(hour)).error is None
         state = replay(cycle.again(1).store.dataset("prices"))
@@ -180,9 +175,11 @@ def test_copies_on_this_machine_are_garbage_after_a_while(relay: Relay, uri: str
 @pytest.mark.parametrize(
     ("status", "code", "message"),
     [
-        (403, "AccessDenied", "permission denied"),
-        (503, "SlowDown", "SlowDown"),
-        (500, "InternalError", "InternalError"),
+        (403, "AccessDenied", r"permission denied to (read|write): AccessDenied \(check the credentials"),
+        (403, "RequestTimeTooSkewed", "the clock of this machine differs from that of the server: set it"),
+        (400, "ExpiredToken", r"the credentials have expired: renew them \(ExpiredToken\)"),
+        (503, "SlowDown", "the server cannot answer now: SlowDown, after 3 retries: run again later"),
+        (500, "InternalError", "the server cannot answer now: InternalError, after 3 retries: run again later"),
     ],
 )
 def test_what_a_server_refuses_is_one_error_and_moves_no_head(
@@ -192,27 +189,26 @@ def test_what_a_server_refuses_is_one_error_and_moves_no_head(
     relay.answer = lambda method, path: (status, code)
     with pytest.raises(StorageError, match=f"{uri}.*{message}"):
         replay(Store.open(uri).dataset("numbers"))
-    relay.answer = lambda method, path: (status, code) if method == "PUT" else False
+    relay.answer = lambda method, path: (status, code) if method == "PUT" else None
     dataset = Store.open(uri).dataset("numbers")
     with pytest.raises(StorageError, match=f"{uri}.*{message}"):
         Draft(dataset, replay(dataset)).append(model.SetInfo(description="new"), TIME)
-    relay.answer = lambda method, path: False
+    relay.answer = passed_on
     assert Store.open(uri).dataset("numbers").head() == head
 
 
-@pytest.mark.parametrize("answer", [(503, "SlowDown"), (500, "InternalError"), None])
-def test_a_server_that_recovers_is_asked_again(relay: Relay, uri: str, answer):
+@pytest.mark.parametrize("answer", PASSING, ids=str)
+def test_a_server_that_recovers_is_asked_again(relay: Relay, uri: str, answer: Answer):
     long_chain(uri, 3)
-    failures = iter([answer, answer])
-    relay.answer = lambda method, path: next(failures, False)
+    relay.answer = once("GET", "", answer, answer)
     assert replay(Store.open(uri).dataset("numbers")).sequence_number == 2
 
 
-def test_a_large_slice_whose_upload_was_cut_is_sent_again(relay: Relay, uri: str, tmp_path: Path):
+@pytest.mark.parametrize("fault", [Fault.CUT, Fault.CUT_IN_BODY, Fault.LOST, Fault.LOST_503, THROTTLED], ids=str)
+def test_a_large_slice_whose_upload_was_cut_is_sent_again(relay: Relay, uri: str, tmp_path: Path, fault: Answer):
     storage = long_chain(uri, 1).storage
     (tmp_path / "slice").write_bytes(content := bytes(range(256)) * 50_000)
-    parts = iter([False, None])
-    relay.answer = lambda method, path: next(parts, False) if "partNumber" in path else False
+    relay.answer = once("PUT", "partNumber", None, fault)
     storage.adopt("data/x", tmp_path / "slice")
     assert sum("partNumber" in path for _, path in relay.requests) == 4
     with storage.open("data/x") as file:

@@ -69,8 +69,8 @@ def test_a_connection_for_one_bucket_comes_before_that_of_its_scheme(connect, gu
 def test_wrong_credentials_are_refused_and_the_error_names_the_connection(connect, guarded):
     connect(**aws(guarded) | {"password": "wr0ng"})
     assert problem() == (
-        "s3://bucket/odf: permission denied: The request signature we calculated does not match the signature you "
-        "provided. Check your key and signing method (SignatureDoesNotMatch) "
+        "s3://bucket/odf: permission denied to list: The request signature we calculated does not match the signature "
+        "you provided. Check your key and signing method (SignatureDoesNotMatch) "
         "(check the credentials of connection 'lake' and their rights to this bucket)"
     )
 

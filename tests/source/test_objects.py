@@ -15,7 +15,7 @@ from airflow_provider_odf.source import files_glob
 from airflow_provider_odf.source.fetchers import check
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.source.push import Receiver
-from tests.s3 import use
+from tests.s3 import try_few_times, use
 
 from .conftest import PATIENT, SYSTEM_TIME
 
@@ -82,7 +82,9 @@ def test_errors_name_the_object_and_no_credentials(poller, bucket, monkeypatch):
     message = rf"^{bucket.uri}/nope: no such object or bucket: correct the URI, or put the object there$"
     with pytest.raises(SourceError, match=message):
         poller.url(f"{bucket.uri}/nope")
-    with pytest.raises(SourceError, match=r": The specified bucket does not exist \(NoSuchBucket\)$") as missing:
+    with pytest.raises(
+        SourceError, match=r": The specified bucket does not exist \(NoSuchBucket\): check the URI, or make the bucket$"
+    ) as missing:
         poller.glob("s3://no-such-bucket/*.csv")
     assert not missing.value.is_transient
     for uri in ("s3://key:hunter2@b/a", "s3://hunter2@b/a", "s3://b/a?sig=hunter2", "abfss://c:hunter2@a.b/x"):
@@ -102,6 +104,7 @@ def test_a_large_object_is_above_the_limit(poller, bucket):
 def scripted(server, monkeypatch):
     """The URI of an object whose server fails as a test says."""
     use(server.url, monkeypatch)
+    try_few_times(monkeypatch)
 
     def serve(content=CONTENT, **properties):
         server.serve("/bucket/a", content, etag='"v1"', modified=1714651200, **properties)
@@ -135,7 +138,9 @@ def test_a_change_during_the_read_begins_anew(poller, server, scripted):
 
 
 def test_a_refusal_is_not_retried(poller, server, scripted):
-    with pytest.raises(SourceError, match=r"^s3://bucket/a: permission denied \(check the credentials") as refused:
+    with pytest.raises(
+        SourceError, match=r"^s3://bucket/a: permission denied to read \(check the credentials"
+    ) as refused:
         poller.url(scripted(statuses=[403]))
     assert server.answers == [403]
     assert not isinstance(refused.value, SourceUnavailable)
