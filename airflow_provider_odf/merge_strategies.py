@@ -28,6 +28,13 @@ Spark, ``records/current_rows.py`` and, for merges, ``engine/columnar/state.py``
 """
 
 
+CACHED_SLICES = 16
+"""Slices of a history, or after a state cache, from which its state is cached."""
+
+CACHED_BYTES = 16 << 20
+"""Bytes of a history from which its state may be cached, whatever the number of slices."""
+
+
 class StateNeeded(Enum):
     """Part of the history that a strategy reads before it merges new rows."""
 

@@ -13,10 +13,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.errors import InvalidInput, StorageError
@@ -42,6 +43,9 @@ _NO_CREDENTIALS = re.compile(r"credential provider: \w+: (.*)")
 
 BLOCK = 8 * 1024 * 1024
 """Bytes that a sequential read asks for at once."""
+
+_MOST_COPIED = 5 * 1000**3
+"""Bytes of an object that S3 copies in one request."""
 
 # The time decides when it is enough. Each pause is random, from the shortest one to `base` times the one before: with a
 # base of 2 they would hardly grow.
@@ -232,6 +236,39 @@ def part(uri: str, start: int, length: int) -> Bytes:
 def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:
     with errors(uri):
         yield from map(bytes, stream)
+
+
+def put(uri: str, content: bytes | Path) -> None:
+    """Write an object: bytes, or a file, which is sent in parts if it is large.
+
+    :raises StorageError: it cannot be written.
+    """
+    bucket, key = split(uri)
+    with errors(uri):
+        client(bucket).put(key, content)
+
+
+def copy(source: str, target: str, size: int) -> None:
+    """Copy an object of so many bytes within its bucket. The server does it, unless the object is too large for that.
+
+    :raises StorageError: there is no such object, or it cannot be copied.
+    """
+    (bucket, key), (_, name) = split(source), split(target)
+    with errors(source):
+        if size <= _MOST_COPIED:
+            client(bucket).copy(key, name)
+        else:
+            client(bucket).put(name, chunks(source))
+
+
+def delete(uri: str) -> None:
+    """Remove an object, if it is there.
+
+    :raises StorageError: it cannot be removed.
+    """
+    bucket, key = split(uri)
+    with errors(uri), suppress(FileNotFoundError):
+        client(bucket).delete(key)
 
 
 @contextmanager

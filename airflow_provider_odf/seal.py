@@ -55,7 +55,12 @@ def seal(directory: Path, files: Iterable[Path], **subject: str) -> None:
 
 def write_seal(directory: Path, hashes: Mapping[str, str], **subject: str) -> None:
     """Write the seal of a directory for files whose hashes are known, by their path in it."""
-    (directory / SEAL).write_bytes(sealed_json({**subject, "files": dict(hashes)}))
+    (directory / SEAL).write_bytes(seal_of(hashes, **subject))
+
+
+def seal_of(hashes: Mapping[str, str], **subject: str) -> bytes:
+    """Return the seal of files whose hashes are known, by their path in their directory."""
+    return sealed_json({**subject, "files": dict(hashes)})
 
 
 def sealed_hashes(directory: Path, **subject: str) -> dict[str, str] | None:
@@ -64,9 +69,14 @@ def sealed_hashes(directory: Path, **subject: str) -> dict[str, str] | None:
     :raises OSError: the seal is there and cannot be read now.
     """
     try:
-        content = open_json((directory / SEAL).read_bytes(), **subject)
+        return hashes_in((directory / SEAL).read_bytes(), **subject)
     except _MISSING:
         return None
+
+
+def hashes_in(data: bytes | None, **subject: str) -> dict[str, str] | None:
+    """Return the hashes in a seal, or None if it is missing, altered or of another subject."""
+    content = open_json(data, **subject)
     return content["files"] if content else None
 
 

@@ -1,14 +1,20 @@
-"""The machines of a cluster: a coordinator, two workers of Spark, and a server of objects. Each has a folder for all
-that its processes write. The workers read the files of the coordinator by their paths.
+"""The machines of a cluster, each a folder with processes that use no other: a coordinator, two workers of Spark, and a
+server of objects that all of them reach by the network alone.
+
+Where the system lets an unprivileged user have mounts of their own (Linux), the workers see an empty folder in place of
+that of each other machine. Elsewhere they are only told to use their own.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +29,7 @@ STORE = f"s3://{BUCKET}/odf"
 _LONGEST_START = 90.0
 _LEAN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+# All in the memory of 4 GB: two executors of two applications at a time.
 _SPARK_DEFAULTS = f"""
 spark.driver.host                   {HOST}
 spark.driver.bindAddress            {HOST}
@@ -32,7 +39,15 @@ spark.executor.memory               512m
 spark.executor.cores                1
 spark.executor.extraJavaOptions     {_LEAN}
 spark.cores.max                     2
+spark.shuffle.readHostLocalDisk     false
 """
+
+_HIDDEN = """
+while [ "$1" != -- ]; do mount -t tmpfs -o ro none "$1" || exit 1; shift; done
+shift
+exec "$@"
+"""
+"""Script that covers folders with empty ones, for a command and those that it starts."""
 
 
 class NotStarted(Exception):
@@ -117,7 +132,7 @@ class Cluster:
             size = ["--cores", "2", "--memory", "2g", "--work-dir", str(machine.folder / "work")]
             worker = [str(spark), "org.apache.spark.deploy.worker.Worker", *place, *size, self.master]
             own = machine.environment() | self.credentials() | daemon
-            self._start(family, name, worker, own)
+            self._start(family, name, self._hidden_from(machine, worker), own)
 
     def wait(self, family: Family) -> None:
         """Wait until all answer, and make the bucket.
@@ -150,6 +165,28 @@ class Cluster:
                 raise NotStarted(f"{ended} has ended, see {self.home / ended}.log")
         raise NotStarted(f"{name} did not answer in {_LONGEST_START:.0f} seconds, see {self.home / name}.log")
 
+    def _hidden_from(self, machine: Machine, command: list[str]) -> list[str]:
+        """Return a command that does not see the folders of the other machines, if the system allows that."""
+        others = [m.folder for m in (self.coordinator, *self.workers.values()) if m != machine]
+        for folder in others:
+            folder.mkdir(parents=True, exist_ok=True)
+        if not can_hide():
+            return command
+        return [*_unshare(), "sh", "-c", _HIDDEN, "sh", *map(str, others), "--", *command]
+
     @staticmethod
     def _json(port: int) -> Any:
         return httpx.get(f"http://{HOST}:{port}/json/", timeout=5).json()
+
+
+@cache
+def can_hide() -> bool:
+    """Return whether processes can have mounts of their own."""
+    if shutil.which("unshare") is None:
+        return False
+    tried = [*_unshare(), "sh", "-c", "mount -t tmpfs none /tmp"]
+    return subprocess.run(tried, capture_output=True, check=False).returncode == 0
+
+
+def _unshare() -> list[str]:
+    return ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]

@@ -115,7 +115,7 @@ class HttpStorage:
     def put_if_absent(self, name: str, data: bytes) -> NoReturn:
         self._refuse(name)
 
-    def adopt(self, name: str, source: Path) -> NoReturn:
+    def adopt(self, name: str, source: Path | str) -> NoReturn:
         self._refuse(name)
 
     def remove(self, name: str, modified: float) -> NoReturn:

@@ -115,8 +115,8 @@ class LocalStorage:
             with durable_files.pending(target, data) as pending:
                 return durable_files.link(pending, target)
 
-    def adopt(self, name: str, source: Path) -> None:
-        target = self.root / name
+    def adopt(self, name: str, source: Path | str) -> None:
+        target, source = self.root / name, Path(source)
         with storage_errors(target):
             durable_files.make_directory(target.parent)
             if not file_status.touch(target) and not durable_files.move(source, target):

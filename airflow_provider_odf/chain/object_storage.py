@@ -152,6 +152,12 @@ class ObjectStorage:
             ]
         return sorted(infos, key=lambda info: info.name)
 
+    def every_file(self) -> Iterator[FileInfo]:
+        """Yield the files of this folder and of those below it."""
+        with self._errors():
+            for metas in self.client.list(f"{self.prefix}/" if self.prefix else None):
+                yield from (_info(meta["path"].removeprefix(self.prefix).lstrip("/"), meta) for meta in metas)
+
     def with_copies(self, folder: Path) -> ObjectStorage:
         """Return this storage of a dataset, with copies of its blocks in a folder of this machine."""
         return replace(self, copies=BlockCopies(folder))
@@ -242,9 +248,15 @@ class ObjectStorage:
         self._keep(name, data)
         return True
 
-    def adopt(self, name: str, source: Path) -> None:
-        with self._errors(name):
-            self.client.put(self._key(name), source)  # in parts, if it is large; its name is that of its content
+    def adopt(self, name: str, source: Path | str) -> None:
+        if isinstance(source, Path):
+            object_stores.put(self.location(name), source)  # a name that is there has the same content
+        else:
+            moved = ObjectStorage.at(source)
+            if (info := moved.stat("")) is None:
+                raise StorageError(f"{source}: no such object: run again")
+            object_stores.copy(source, self.location(name), info.size)
+            object_stores.delete(source)
 
     def remove(self, name: str, modified: float) -> bool:
         info = self._stat(name)

@@ -19,7 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf import closed_files, multiformats
+from airflow_provider_odf import closed_files, multiformats, object_stores
 from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import RESTORE, Dataset
 from airflow_provider_odf.chain.local_storage import LocalStorage
@@ -81,13 +81,22 @@ def _on_this_machine(dataset: Dataset) -> LocalStorage:
     return LocalStorage(dataset.cache or closed_files.user_cache())
 
 
-def adopt(dataset: Dataset, part: DataSlice, source: Path) -> None:
-    """Take a finished file of this machine as that of a slice. It may be moved."""
-    dataset.storage.adopt(name(part), source)
-    copies = _on_this_machine(dataset)
+def adopt(dataset: Dataset, part: DataSlice, source: str) -> None:
+    """Take a finished file as that of a slice: one of this machine, or an object of the store's bucket. It may be
+    moved.
+
+    :raises StorageError: the object has another size than the slice.
+    """
+    if object_stores.is_object(source):
+        dataset.storage.adopt(name(part), source)
+        if (size := stat(dataset, part).size) != part.size:
+            raise StorageError(f"{source}: the copy has {size} bytes instead of {part.size}: run again")
+        return
+    file, copies = Path(source), _on_this_machine(dataset)
+    dataset.storage.adopt(name(part), file)
     if copies != dataset.storage:
         with contextlib.suppress(StorageError):  # else it is copied from there
-            copies.adopt(name(part), source)
+            copies.adopt(name(part), file)
 
 
 def stat(dataset: Dataset, part: DataSlice | Checkpoint) -> FileInfo:

@@ -100,8 +100,9 @@ class Storage(Protocol):
         """Write a whole file unless it exists; return whether it was written."""
         ...
 
-    def adopt(self, name: str, source: Path) -> None:
-        """Take a finished file of this machine under a name made of its hash. It may be moved."""
+    def adopt(self, name: str, source: Path | str) -> None:
+        """Take a finished file of this machine, or the URI of an object in the same bucket, under a name made of its
+        hash. It may be moved."""
         ...
 
     def remove(self, name: str, modified: float) -> bool:

@@ -95,6 +95,10 @@ class Store:
         """Return the directory of a dataset's disposable caches, which may not exist."""
         return self.work_area / ".cache" / str(alias).lower()
 
+    def shared_cache(self, alias: DatasetAlias | str) -> Storage:
+        """Return the part of the exchange with those disposable caches of a dataset that all machines use."""
+        return self.exchange.folder(".cache").folder(str(alias).lower())
+
     def cache_of(self, dataset: Dataset) -> Path:
         """Return the directory of disposable caches about a dataset, which may be one of another store."""
         if self.owns(dataset):

@@ -55,7 +55,7 @@ def _related(cycle: Cycle, models: set[str]) -> Iterator[protocol.RelatedDataset
             yield protocol.RelatedDataset(
                 name,
                 state.vocab,
-                history(cycle.store, dataset, state, cycle.progress),
+                history(cycle.store, dataset, state, cycle.progress, passes_objects=cycle.passes_objects),
                 merge_of(state),
                 chain_schema.ipc_base64(state.schema) if state.schema else None,
                 tuple(sorted(cycle.sensitive_columns.names(dataset, state))),

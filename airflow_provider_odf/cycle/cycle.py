@@ -140,6 +140,11 @@ class Cycle:
         return SensitiveColumns(self.inputs, folder, self.states)
 
     @property
+    def passes_objects(self) -> bool:
+        """Whether the engine reads and writes objects of the store's bucket, since it may not see this machine."""
+        return self.store.is_remote and not self.runner.shares_disk
+
+    @property
     def _name(self) -> str:
         return str(self.manifest.snapshot.name if self.manifest else self.dataset)
 

@@ -1,8 +1,10 @@
-"""Inputs on their way from the task that fetched them to the task that merges them, which may run on another machine.
+"""Files on their way: inputs from the task that fetched them to the task that merges them, which may run on another
+machine, and the files of a step to the engine and back.
 
-A store in a folder has its exchange there: the files are where both tasks look for them. In an object store, an input
+A store in a folder has its exchange there: the files are where both sides look for them. In an object store, an input
 is passed by an upload of its files, then of their seal, then of its description. Whoever receives it copies the files
-that this machine does not have, and the merge compares them with their seal.
+that this machine does not have, and the merge compares them with their seal. An engine that does not see the disk of
+this machine gets inputs by their URIs, and uploads what it writes.
 """
 
 from __future__ import annotations
@@ -10,21 +12,25 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain import durable_files
+from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.error_conversion import storage_errors
+from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.owned_folders import OWNER
 from airflow_provider_odf.seal import SEAL
 from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.storage import Storage
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.messages import Input
+    from airflow_provider_odf.cycle.messages import Input, InputFile
 
 _AT_ONCE = 8
 """Objects that are copied at once."""
@@ -44,7 +50,7 @@ def put(store: Store, new_input: Input, description: bytes) -> None:
         exchange, files = store.inputs(new_input.dataset), [path for path in (work / name).rglob("*") if path.is_file()]
         for is_seal in (False, True):
             chosen = [path for path in files if (path.name == SEAL) == is_seal and path.name != OWNER]
-            _all(lambda path: exchange.adopt(path.relative_to(work).as_posix(), path), chosen)
+            hand_over({path.relative_to(work).as_posix(): path for path in chosen}, exchange)
         durable_files.write(work / f"{name}.json", description)
     store.inputs(new_input.dataset).put(f"{name}.json", description)
 
@@ -66,16 +72,92 @@ def fetch(store: Store, new_input: Input) -> None:
     if not store.is_remote or directory is None:
         return
     folder = directory.relative_to(work).as_posix()
+    if (names := _sealed_names(exchange.get(f"{folder}/{SEAL}"))) is not None:
+        bring(exchange, [f"{folder}/{name}" for name in (*names, SEAL)], work)
 
-    def bring(name: str) -> None:
-        target = work / name
+
+def bring(source: Storage, names: Iterable[str], folder: Path) -> None:
+    """Copy files that a folder of this machine does not have, under the same names.
+
+    :raises StorageError: a file cannot be read or written.
+    """
+
+    def copy(name: str) -> None:
+        target = folder / name
         with storage_errors(target):
             if not target.exists():
-                with exchange.open(name) as source, durable_files.pending(target, source) as finished:
+                with source.open(name) as stream, durable_files.pending(target, stream) as finished:
                     finished.replace(target)
 
-    if (names := _sealed_names(exchange.get(f"{folder}/{SEAL}"))) is not None:
-        _all(bring, [f"{folder}/{name}" for name in (*names, SEAL)])
+    _all(copy, names)
+
+
+def hand_over(files: Mapping[str, Path | str], target: Storage) -> None:
+    """Let a storage take files of this machine, or objects of its bucket, under new names.
+
+    :raises StorageError: a file cannot be read or written.
+    """
+    _all(lambda name: target.adopt(name, files[name]), files)
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Files of one step: a folder of this machine, and where the engine finds and leaves its own, which is the same
+    folder, or one of the exchange."""
+
+    scratch: Path
+    engine: Storage
+    store: Store
+
+    @property
+    def passes_objects(self) -> bool:
+        return not isinstance(self.engine, LocalStorage)
+
+    def located(self, new_input: Input, files: Iterable[InputFile]) -> tuple[InputFile, ...]:
+        """Return files with paths or URIs for the engine. Files that no other task has passed on are uploaded.
+
+        :raises StorageError: a file cannot be read or uploaded.
+        """
+        if not self.passes_objects:
+            return tuple(files)
+        exchange, work = self.store.inputs(new_input.dataset), self.store.scratch(new_input.dataset)
+        passed = work / new_input.directory if new_input.is_passed and new_input.directory else None
+        uploads: dict[str, Path | str] = {}
+
+        def located(path: Path, place: str) -> str:
+            if passed is not None and passed in path.parents:
+                return exchange.location(path.relative_to(work).as_posix())
+            uploads.update(
+                {f"{place}/{path.name}": path}
+                if path.is_file()
+                else {f"{place}/{p.relative_to(path.parent).as_posix()}": p for p in path.rglob("*") if p.is_file()}
+            )
+            return self.engine.location(f"{place}/{path.name}")
+
+        result = tuple(
+            replace(file, paths=tuple(located(Path(path), f"in/{i}-{j}") for j, path in enumerate(file.paths)))
+            for i, file in enumerate(files)
+        )
+        hand_over(uploads, self.engine)
+        return result
+
+
+@contextmanager
+def workplace(store: Store, dataset: str, *, passes_objects: bool) -> Iterator[Workplace]:
+    """Yield the files of a step, which are removed at its end.
+
+    :param passes_objects: whether the engine may not see the disk of this machine.
+    """
+    with work_area.scratch(store.scratch(dataset)) as scratch:
+        if not passes_objects:
+            yield Workplace(scratch, LocalStorage(scratch), store)
+            return
+        exchange = store.inputs(dataset)
+        try:
+            yield Workplace(scratch, exchange.folder(scratch.name), store)
+        finally:
+            with suppress(StorageError):  # what is left is for `odf gc`: the step itself is done
+                exchange.remove_folder(scratch.name)
 
 
 def sealed_folder(store: Store, new_input: Input) -> Path | None:

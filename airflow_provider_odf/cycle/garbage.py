@@ -3,7 +3,7 @@
 It can be collected while writers run: files that an unfinished run may have written stay. A run holds a lock on its
 folder in the work area while it polls or merges. Nobody holds a lock on an input that waits for its merge, and some
 file systems do not show locks of other machines: such a folder counts as that of a run for `LONGEST` after its last
-change.
+change, as does one in the exchange of a store in an object store.
 
 Files are listed before refs are read. Writers touch each file that they reuse; a file that a writer touches during its
 removal is restored.
@@ -17,13 +17,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.chain import info_files, slices, state
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
-from airflow_provider_odf.chain.storage import PENDING
+from airflow_provider_odf.chain.object_storage import ObjectStorage
+from airflow_provider_odf.chain.storage import PENDING, FileInfo
 from airflow_provider_odf.cycle import candidates, history
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, OdfError
 from airflow_provider_odf.owned_folders import OWNER, is_owned, was_killed
@@ -32,6 +35,7 @@ from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
+    from airflow_provider_odf.chain.storage import Storage
     from airflow_provider_odf.chain.store import Store
 
 YOUNG = 120.0
@@ -106,12 +110,12 @@ def unused(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool =
     hidden = [
         item for folder in _HIDDEN for item in _files(dataset, "file", folder, cutoff) if item.name.startswith(PENDING)
     ]
-    caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
+    caches = _caches(store, alias, cutoff)
     folders = (store.cache(alias) / name for name in ("data", "blocks"))
     copies = [item for folder in folders for item in _old(alias, "copy", folder, "*", cutoff)]
     live, candidates = _mark_all(dataset, cutoff)
     unreachable = [item for item in (*files, *caches) if _is_named(item) and item.name not in live]
-    return [*candidates, *unreachable, *hidden, *copies, *_work(alias, store.scratch(alias), cutoff, is_idle)]
+    return [*candidates, *unreachable, *hidden, *copies, *_work(store, alias, cutoff, is_idle)]
 
 
 def find_gone(store: Store, older_than: float, *, is_idle: bool = False) -> list[Garbage]:
@@ -119,9 +123,10 @@ def find_gone(store: Store, older_than: float, *, is_idle: bool = False) -> list
     cutoff = _cutoff(older_than, is_idle)
     items: list[Garbage] = []
     for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
-        caches = _old(alias, "cache", store.cache(alias), "*", cutoff)
+        caches = _caches(store, alias, cutoff)
         items += filter(lambda item: _is_named(item) or item.name in _RECORDS, caches)
         items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.scratch(alias), name, cutoff))
+        items += (item for item in _passed(store, alias) if item.modified < cutoff)
     return items
 
 
@@ -134,6 +139,11 @@ def remove(item: Garbage, dataset: Dataset | None) -> bool:
         return False
     if item.file is not None and dataset is not None:
         return dataset.storage.remove(item.file, item.modified)
+    if object_stores.is_object(item.path):
+        folder = ObjectStorage.at(item.path.removesuffix(f"/{item.name}"))
+        folder.remove_folder(item.name)
+        folder.remove(item.name, item.modified)
+        return True
     path = Path(item.path)
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
@@ -180,14 +190,41 @@ def _mark(live: _Live, dataset: Dataset, ref: str, head: str, *, is_old: bool) -
     return True
 
 
-def _work(alias: str, work: Path, cutoff: float, is_idle: bool) -> Iterator[Garbage]:
+def _work(store: Store, alias: str, cutoff: float, is_idle: bool) -> Iterator[Garbage]:
     """Yield folders of merges and polls that were killed, and of those that nobody retried."""
-    now = time.time()
+    now, passed = time.time(), list(_passed(store, alias))
     abandoned = cutoff if is_idle else min(cutoff, now - work_area.ABANDONED)
     for pattern, oldest in (("merge-*", cutoff), ("poll-*", abandoned), ("savepoint-*", abandoned)):
-        for item in _old(alias, "work folder", work, pattern, now):
+        for item in _old(alias, "work folder", store.scratch(alias), pattern, now):
             if was_killed(Path(item.path)) or item.modified < oldest:
                 yield item
+        yield from (item for item in passed if fnmatch(item.name, pattern) and item.modified < oldest)
+
+
+def _caches(store: Store, alias: str, cutoff: float) -> list[Garbage]:
+    """Return caches that are older than a time, on this machine and in the exchange."""
+    shared = (item for item in _exchanged("cache", alias, store.shared_cache(alias)) if item.modified < cutoff)
+    return [*_old(alias, "cache", store.cache(alias), "*", cutoff), *shared]
+
+
+def _passed(store: Store, alias: str) -> Iterator[Garbage]:
+    """Yield the inputs and the files of steps in an exchange that is not a folder of this machine."""
+    for item in _exchanged("work folder", alias, store.inputs(alias)):
+        if any(fnmatch(item.name, pattern) for pattern in _OF_RUNS):
+            yield item
+
+
+def _exchanged(kind: str, alias: str, storage: Storage) -> Iterator[Garbage]:
+    """Yield the folders and files of a storage that is not a folder of this machine; a folder is as new as the newest
+    file below it."""
+    if not isinstance(storage, ObjectStorage):
+        return
+    found: dict[str, list[FileInfo]] = {}
+    for info in storage.every_file():
+        found.setdefault(info.name.partition("/")[0], []).append(info)
+    for name, infos in found.items():
+        size, modified = sum(info.size for info in infos), max(info.modified for info in infos)
+        yield Garbage(alias, kind, storage.location(name), size, modified)
 
 
 def _is_named(item: Garbage) -> bool:
@@ -242,7 +279,10 @@ def check_no_run(store: Store, alias: str, cutoff: float) -> None:
 
     :raises InvalidInput: there is one; the message says until when.
     """
-    for run in sorted(_runs(store.scratch(alias)), key=lambda run: run.since):
+    passed = (item for item in _passed(store, alias) if not item.name.endswith(".json"))
+    elsewhere = (Run(item.modified, item.modified + LONGEST) for item in passed)
+    runs = [*_runs(store.scratch(alias)), *(run for run in elsewhere if (run.until or 0) > time.time())]
+    for run in sorted(runs, key=lambda run: run.since):
         if run.since >= cutoff:
             continue
         what = f"a run has been writing to it since {_text(run.since)}"

@@ -1,6 +1,7 @@
 """Files of a dataset that the engine reads: its slices, and the state cache, which saves reading most of them.
 
-A cache is named by the block of its state, and compared with its seal before use.
+A cache is named by the block of its state, and compared with its seal before use. Those of a store in an object store
+lie in its bucket, so that every machine finds them.
 
 A damaged cache is dropped with everything else in the dataset's cache directory, since the same disk holds it: the
 engine reads the history instead, whose slices are then compared with their hashes again. A cache that cannot be read
@@ -10,29 +11,42 @@ now stays, and the engine reads the history.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf import closed_files, protocol
+from airflow_provider_odf import closed_files, object_stores, protocol
 from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.chain.object_storage import ObjectStorage
+from airflow_provider_odf.cycle import exchange
 from airflow_provider_odf.cycle.messages import Progress
 from airflow_provider_odf.error_conversion import storage_error
-from airflow_provider_odf.errors import StorageError
+from airflow_provider_odf.errors import InvalidInput, StorageError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.seal import first_altered, open_json, seal, sealed_json
+from airflow_provider_odf.merge_strategies import CACHED_BYTES, CACHED_SLICES
+from airflow_provider_odf.seal import SEAL, first_altered, hashes_in, open_json, seal_of, sealed_json
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.chain.storage import Storage
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.cycle.cycle import Cycle
 
 NOTE = "unchanged.json"
 """Note that a query over given inputs changes nothing in its derivative. A block must advance something, so such a run
 has no block to write; without the note, the next run evaluates the query again."""
+
+ABOUT = "state.json"
+"""File of a cache with the hashes of its other files, as the engine computed them."""
+
+_NEWEST = "newest.json"
+"""Object of the exchange with the blocks of its caches, the newest last, so that a merge lists nothing."""
 
 _MOST_CACHES = 2
 """How many caches are kept: running merges may still read the one before the newest."""
@@ -44,75 +58,183 @@ def make_directory(cache: Path) -> None:
         closed_files.make_folders(cache)
 
 
-def history(store: Store, dataset: Dataset, state: ChainState, progress: Progress) -> tuple[protocol.HistorySlice, ...]:
-    """Return the slices of a dataset up to a state, in offset order, for the engine to read.
+def history(
+    store: Store, dataset: Dataset, state: ChainState, progress: Progress, *, passes_objects: bool = False
+) -> tuple[protocol.HistorySlice, ...]:
+    """Return the slices of a dataset up to a state, in offset order, for the engine to read: paths of this machine,
+    compared with their hashes, or URIs, whose readers compare them.
 
-    :raises ChainCorrupted: a slice is missing, or is not what its physical hash says.
+    :param passes_objects: whether the engine may not see the disk of this machine.
+    :raises ChainCorrupted: a slice on this machine is missing, or is not what its physical hash says.
+    :raises InvalidInput: the engine cannot read the dataset's storage.
     """
+    if passes_objects and isinstance(dataset.storage, ObjectStorage):
+        return tuple(protocol.HistorySlice(slices.location(dataset, s), _interval(s)) for s in state.slices)
+    if passes_objects and not isinstance(dataset.storage, LocalStorage):
+        raise InvalidInput(
+            f"dataset {dataset.alias}: tasks of Spark elsewhere cannot read {dataset.storage.location()}: copy the "
+            "dataset into an object store with `odf copy`, or merge without a cluster"
+        )
     cache = store.cache_of(dataset)
     make_directory(cache)
     dataset = replace(dataset, cache=cache)
     slices.check_unrecorded(dataset, state.dataset_id, state.slices, progress)
-    return tuple(
-        protocol.HistorySlice(
-            slices.path(dataset, s), protocol.OffsetInterval(s.offset_interval.start, s.offset_interval.end)
-        )
-        for s in state.slices
-    )
+    return tuple(protocol.HistorySlice(slices.path(dataset, s), _interval(s)) for s in state.slices)
+
+
+def _interval(part: model.DataSlice) -> protocol.OffsetInterval:
+    return protocol.OffsetInterval(part.offset_interval.start, part.offset_interval.end)
 
 
 @dataclass(frozen=True)
 class StateCaches:
-    """The caches in a directory, which may not exist."""
+    """The caches of a dataset: in a folder of this machine, which may not exist, and those of a store in an object
+    store in the exchange too, where all machines find them."""
 
-    directory: Path
+    dataset: Dataset
     dataset_id: str
+    directory: Path
+    exchange: Storage | None
+    passes_objects: bool
+    """Whether the engine reads them in the exchange."""
+    progress: Progress
 
-    def newest(self, dataset: Dataset, head: str, progress: Progress) -> protocol.StateCache | None:
-        """Return the newest cache that lies on the chain below a block, None if there is none or it is damaged."""
-        names = {path.name for path in self._paths()}
+    @classmethod
+    def of(cls, cycle: Cycle, dataset: Dataset, dataset_id: str) -> StateCaches:
+        store = cycle.store
+        exchange = store.shared_cache(dataset.alias) if store.is_remote else None
+        return cls(dataset, dataset_id, store.cache(dataset.alias), exchange, cycle.passes_objects, cycle.progress)
+
+    def newest(self, base: ChainState) -> protocol.StateCache | None:
+        """Return the newest cache that lies on the chain below a state, None if there is none or it is damaged."""
+        names = self._names(base)
         if not names:
             return None
-        for block_hash, block in dataset.walk(head):
+        for block_hash, block in self.dataset.walk(base.head):
             if block_hash in names and isinstance(block.event, model.AddData):
                 new = block.event.new_data
                 last_offset = new.offset_interval.end if new else block.event.prev_offset
-                if last_offset is None or not self._is_intact(block_hash, progress):
-                    return None
-                return protocol.StateCache(str(self.directory / block_hash), last_offset)
+                place = self._intact(block_hash)
+                return protocol.StateCache(place, last_offset) if place and last_offset is not None else None
         return None
 
     def keep(self, state: protocol.StateCache, block_hash: str) -> None:
         """Seal the state that the engine wrote, and move it here under its block. Errors are ignored: caches are
         optional."""
-        source, target = Path(state.path), self.directory / block_hash
-        with contextlib.suppress(OSError):
-            seal(source, [source], dataset=self.dataset_id, block=block_hash)
-            closed_files.make_folders(self.directory)
-            closed_files.close(source)  # a cluster may have another umask
-            if not target.exists():
-                source.rename(target)
-            for old in self._paths()[:-_MOST_CACHES]:
-                shutil.rmtree(old, ignore_errors=True)
+        is_object = object_stores.is_object(state.path)
+        with contextlib.suppress(OSError, StorageError):
+            source = ObjectStorage.at(state.path) if is_object else LocalStorage(Path(state.path))
+            if (hashes := _hashes(source.get(ABOUT))) is None:
+                return
+            seal = seal_of(hashes, dataset=self.dataset_id, block=block_hash)
+            if not is_object:
+                self._keep_here(Path(state.path), seal, block_hash)
+            if self.exchange is not None:
+                here = source.location if is_object else LocalStorage(self.directory / block_hash).location
+                places = {name: here(name) if is_object else Path(here(name)) for name in hashes}
+                exchange.hand_over({f"{block_hash}/{name}": place for name, place in places.items()}, self.exchange)
+                self.exchange.put(f"{block_hash}/{SEAL}", seal)
+                names = [*(name for name in self._exchanged(self.exchange) if name != block_hash), block_hash]
+                self.exchange.put(_NEWEST, json.dumps(names[-_MOST_CACHES:]).encode())
+                for old in names[:-_MOST_CACHES]:
+                    self.exchange.remove_folder(old)
 
-    def _is_intact(self, block_hash: str, progress: Progress) -> bool:
+    def _keep_here(self, source: Path, seal: bytes, block_hash: str) -> None:
+        target = self.directory / block_hash
+        (source / SEAL).write_bytes(seal)
+        closed_files.make_folders(self.directory)
+        closed_files.close(source)  # a cluster may have another umask
+        if not target.exists():
+            source.rename(target)
+        for old in self._here()[:-_MOST_CACHES]:
+            shutil.rmtree(old, ignore_errors=True)
+
+    @staticmethod
+    def _exchanged(storage: Storage) -> list[str]:
+        """Return the blocks of the caches in the exchange, the newest last."""
+        with contextlib.suppress(ValueError, StorageError):
+            names = json.loads(storage.get(_NEWEST) or b"[]")
+            return [name for name in names if is_hash(name)] if isinstance(names, list) else []
+        return []
+
+    def _names(self, base: ChainState) -> set[str]:
+        """Return the blocks that have caches. In the exchange, they are looked for only if a history so long has
+        some."""
+        names = set() if self.passes_objects else {path.name for path in self._here()}
+        is_long = len(base.slices) >= CACHED_SLICES or sum(s.size for s in base.slices) > CACHED_BYTES
+        if self.exchange is not None and is_long:
+            names.update(self._exchanged(self.exchange))
+        return names
+
+    def _intact(self, block_hash: str) -> str | None:
+        """Return the place of a cache for the engine, or None if it is damaged or cannot be read now."""
         try:
-            altered = first_altered(self.directory / block_hash, dataset=self.dataset_id, block=block_hash)
-        except OSError as e:
-            progress(f"not using the state cache ({storage_error(e)}); reading the state from the history")
-            return False
-        if altered is None:
-            return True
-        progress(f"ignoring the damaged state cache ({altered}); reading the state from the history")
-        shutil.rmtree(self.directory, ignore_errors=True)
-        return False
+            if self.passes_objects and self.exchange is not None:
+                return self._intact_object(self.exchange, block_hash)
+            return self._intact_here(block_hash)
+        except (OSError, StorageError) as e:
+            reason = e if isinstance(e, StorageError) else storage_error(e)
+            self.progress(f"not using the state cache ({reason}); reading the state from the history")
+            return None
 
-    def _paths(self) -> list[Path]:
-        """Return the caches, oldest first."""
+    def _intact_object(self, storage: Storage, block_hash: str) -> str | None:
+        """Compare what a cache says about itself with its seal. Its other files have names made of their hashes, which
+        readers compare."""
+        hashes = self._sealed(storage, block_hash)
+        if hashes is not None and _sha256(storage.get(f"{block_hash}/{ABOUT}")) == hashes.get(ABOUT):
+            return storage.location(block_hash)
+        self._say_damaged(storage.location(block_hash))
+        self._drop(storage, block_hash)
+        return None
+
+    def _intact_here(self, block_hash: str) -> str | None:
+        target, was_here = self.directory / block_hash, (self.directory / block_hash).exists()
+        if self.exchange is not None and not (target / SEAL).exists():
+            hashes = self._sealed(self.exchange, block_hash)
+            if hashes is None:
+                self._say_damaged(self.exchange.location(block_hash))
+                self._drop(self.exchange, block_hash)
+                return None
+            exchange.bring(self.exchange, [f"{block_hash}/{name}" for name in (*hashes, SEAL)], self.directory)
+        altered = first_altered(target, dataset=self.dataset_id, block=block_hash)
+        if altered is None:
+            return str(target)
+        self._say_damaged(altered)
+        shutil.rmtree(self.directory, ignore_errors=True)
+        if self.exchange is not None and not was_here:
+            self._drop(self.exchange, block_hash)
+        return None
+
+    def _sealed(self, storage: Storage, block_hash: str) -> dict[str, str] | None:
+        hashes = hashes_in(storage.get(f"{block_hash}/{SEAL}"), dataset=self.dataset_id, block=block_hash)
+        return hashes if hashes is not None and all(map(exchange.is_inside, hashes)) else None
+
+    def _drop(self, storage: Storage, block_hash: str) -> None:
+        storage.put(_NEWEST, json.dumps([name for name in self._exchanged(storage) if name != block_hash]).encode())
+        storage.remove_folder(block_hash)
+
+    def _say_damaged(self, place: object) -> None:
+        self.progress(f"ignoring the damaged state cache ({place}); reading the state from the history")
+
+    def _here(self) -> list[Path]:
+        """Return the caches on this machine, oldest first."""
         with contextlib.suppress(OSError):
             paths = [path for path in self.directory.iterdir() if is_hash(path.name)]
             return sorted(paths, key=lambda path: path.stat().st_mtime)
         return []
+
+
+def _hashes(about: bytes | None) -> dict[str, str] | None:
+    """Return the hashes of the files of a state that the engine wrote, None if it is not complete."""
+    try:
+        parts = json.loads(about or b"")["files"]
+        return {**{name: sha256 for name, (_, _, sha256) in parts.items()}, ABOUT: str(_sha256(about))}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _sha256(content: bytes | None) -> str | None:
+    return None if content is None else hashlib.sha256(content).hexdigest()
 
 
 def note_unchanged(cache: Path, key: str) -> None:

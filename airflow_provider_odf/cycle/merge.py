@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
@@ -21,6 +20,7 @@ from airflow_provider_odf.manifest import ddl, model
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.exchange import Workplace
     from airflow_provider_odf.evolution.columns import Source
 
 
@@ -36,7 +36,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
     :raises InternalError: the engine broke down; nothing was changed.
     """
 
-    def merged(dataset: Dataset, work: Path) -> Candidate | UpToDate:
+    def merged(dataset: Dataset, work: Workplace) -> Candidate | UpToDate:
         step = _Merge(cycle, dataset, new_input)
         try:
             result = step.run(work)
@@ -59,16 +59,16 @@ class _Merge(Step):
         make_directory(cycle.store.cache(new_input.dataset))
         base, time = cycle.states(dataset, new_input.base), Instant.parse(new_input.system_time)
         super().__init__(cycle, dataset, new_input, base, time)
-        self.caches = StateCaches(cycle.store.cache(new_input.dataset), base.dataset_id)
+        self.caches = StateCaches.of(cycle, dataset, base.dataset_id)
         self.source_name = new_input.source_name or POLLING_SOURCE
 
-    def run(self, work: Path) -> Candidate | UpToDate:
-        """Merge with files in a directory."""
+    def run(self, work: Workplace) -> Candidate | UpToDate:
+        """Merge with files in a place of their own."""
         check_input(self.cycle.store, self.input, self.base.dataset_id)
         source = source_of(self.base, self.input.source_name)
         files = tuple(file for file in self.input.files if file.paths)
         read = read_step(source, self.input, self.base)
-        inputs = engine_inputs(read, files, work, self.cycle.progress, self.cycle.options)
+        inputs = engine_inputs(read, files, work.scratch, self.cycle.progress, self.cycle.options)
         success = self.submit(source, inputs, work) if files else protocol.MergeSuccess(())
         if not self.publish_source(success):
             return UpToDate("nothing to merge: the input has no columns", (apply.PENDING,))
@@ -88,7 +88,7 @@ class _Merge(Step):
             is_pushed=self.input.pushed is not None,
         )
 
-    def submit(self, source: Source, inputs: EngineInputs, work: Path) -> protocol.MergeSuccess:
+    def submit(self, source: Source, inputs: EngineInputs, work: Workplace) -> protocol.MergeSuccess:
         """Return the engine's answer.
 
         :raises InvalidQuery: the data or the SQL are not valid. The message has the header before: a header that
@@ -102,13 +102,13 @@ class _Merge(Step):
                 raise
             raise InvalidQuery(f"{e}; {held_back.header_explanation(before)}") from e
 
-    def request(self, source: Source, inputs: EngineInputs, work: Path) -> protocol.MergeRequest:
+    def request(self, source: Source, inputs: EngineInputs, work: Workplace) -> protocol.MergeRequest:
         """Return the request for the merge."""
         cycle, base = self.cycle, self.base
         strategy = ddl.merge_strategy(source.merge)
         needs_slices = strategy.traits.has_state or cycle.contract is not None
         # This comes before `history`: with a damaged cache, the record of checked slices is removed too.
-        prev_state = self.caches.newest(self.dataset, base.head, cycle.progress) if strategy.traits.has_state else None
+        prev_state = self.caches.newest(base) if strategy.traits.has_state else None
         return protocol.MergeRequest(
             dataset_id=base.dataset_id,
             dataset_alias=self.input.dataset,
@@ -116,18 +116,24 @@ class _Merge(Step):
             vocab=base.vocab,
             read=inputs.read,
             merge=strategy,
-            inputs=tuple(protocol.MergeInput(f.paths, f.event_time, f.label) for f in inputs.files),
+            inputs=tuple(
+                protocol.MergeInput(f.paths, f.event_time, f.label) for f in work.located(self.input, inputs.files)
+            ),
             next_offset=base.next_offset,
-            new_data_path=str(work),
+            new_data_path=work.engine.location(),
             preprocess=None if self.input.is_read else columns.preprocess(source, inputs.read),
-            history=history(cycle.store, self.dataset, base, cycle.progress) if needs_slices else (),
+            history=self.history() if needs_slices else (),
             schema=chain_schema.ipc_base64(base.schema) if base.schema else None,
             prev_state=prev_state,
-            new_state_path=str(work / "state"),
+            new_state_path=work.engine.location("state"),
             contract=self.contract(),
             sensitive_columns=tuple(sorted(cycle.sensitivity.labels)),
             spark=cycle.spark,
         )
+
+    def history(self) -> tuple[protocol.HistorySlice, ...]:
+        cycle = self.cycle
+        return history(cycle.store, self.dataset, self.base, cycle.progress, passes_objects=cycle.passes_objects)
 
     def publish_source(self, success: protocol.MergeSuccess) -> bool:
         """Publish the source that waited for this input, if the engine could analyze its query. Return whether the

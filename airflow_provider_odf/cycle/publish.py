@@ -154,7 +154,7 @@ def _request(
         vocab=state.vocab,
         merge=merge_of(state),
         contract=with_context(cycle, contract, dataset, candidate.base, state.system_time),
-        history=history(cycle.store, dataset, state, cycle.progress),
+        history=history(cycle.store, dataset, state, cycle.progress, passes_objects=cycle.passes_objects),
         new_from=candidate.offsets.start if candidate.offsets else 0,
         schema=chain_schema.ipc_base64(state.schema) if state.schema else "",
         as_of=str(state.system_time),

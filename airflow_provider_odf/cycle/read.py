@@ -109,13 +109,16 @@ def _check_columns(columns: Sequence[Column], actual: Sequence[Column], label: s
 
 
 def read(cycle: Cycle, new_input: Input) -> Input:
-    """Return an input as typed Parquet in the work area, which `merge` does not read and preprocess again.
+    """Return an input as typed Parquet in the work area, which `merge` does not read and preprocess again. Where the
+    engine does not see the work area, the merge reads the input.
 
     :raises InvalidQuery: the data or the SQL are not valid.
     :raises SourceError: the input is no shapefile, where one is to be read.
     :raises ChainCorrupted: a fetched file is damaged.
     :raises InternalError: the engine broke down.
     """
+    if cycle.passes_objects:
+        return new_input
     state = cycle.states(cycle.store.dataset(new_input.dataset), new_input.base)
     check_input(cycle.store, new_input, state.dataset_id)
     source = source_of(state, new_input.source_name)

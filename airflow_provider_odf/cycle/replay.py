@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.replay import append, begin
-from airflow_provider_odf.closed_files import make_folders
+from airflow_provider_odf.cycle.exchange import Workplace, workplace
 from airflow_provider_odf.cycle.messages import Progress, silent
 from airflow_provider_odf.cycle.transform import transform_request
 from airflow_provider_odf.errors import (
@@ -52,25 +51,26 @@ def replay_transforms(
     dataset: Dataset,
     ask: Callable[[protocol.Request], protocol.Success],
     progress: Progress = silent,
+    *,
+    passes_objects: bool = False,
 ) -> Replayed:
     """Compute each ExecuteTransform of a derivative from the recorded positions of its inputs, and compare the logical
     hash, the offsets and the watermark. A root has none.
 
     :param ask: sends a request to the engine, and waits for its answer.
+    :param passes_objects: whether the engine may not see the disk of this machine.
     :raises NotReproducible: a block has other records than its inputs give; the message has rows of the difference.
     :raises NotReplayable: a block cannot be computed here, and why; for example, another system wrote it.
     :raises ChainCorrupted: a block or slice is missing or damaged.
     """
-    work = store.scratch(dataset.alias)
     transformations = records = 0
     inputs = _Inputs(store, dataset)
     for before, block, after in _states(dataset):
         if before is None or not isinstance(block.event, model.ExecuteTransform):
             continue
         progress(f"computing block {after.head} again")
-        make_folders(work)
-        with tempfile.TemporaryDirectory(prefix="replay-", dir=work) as directory:
-            _Block(store, dataset, before, after.head, block).compare(inputs, ask, directory, progress)
+        with workplace(store, str(dataset.alias), passes_objects=passes_objects) as work:
+            _Block(store, dataset, before, after.head, block).compare(inputs, ask, work, progress)
         transformations += 1
         if block.event.new_data is not None:
             records += block.event.new_data.offset_interval.end - block.event.new_data.offset_interval.start + 1
@@ -133,7 +133,7 @@ class _Block:
         self,
         inputs: _Inputs,
         ask: Callable[[protocol.Request], protocol.Success],
-        directory: str,
+        work: Workplace,
         progress: Progress,
     ) -> None:
         """Compute the block again and compare it.
@@ -152,8 +152,9 @@ class _Block:
                 self.state,
                 read,
                 system_time=self.block.system_time,
-                directory=directory,
+                directory=work.engine.location(),
                 progress=progress,
+                passes_objects=work.passes_objects,
             )
             success = cast(protocol.TransformSuccess, ask(request))
         except (InvalidQuery, InvalidInput, DatasetNotFound, InputRewritten) as e:

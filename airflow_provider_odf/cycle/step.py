@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_odf import protocol
@@ -13,15 +12,16 @@ from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.cycle import candidates, held_back
 from airflow_provider_odf.cycle.contract_context import with_context
+from airflow_provider_odf.cycle.exchange import workplace
 from airflow_provider_odf.cycle.messages import Candidate, UpToDate
 from airflow_provider_odf.errors import CommitConflict, StillRejected
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.source import work_area
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.exchange import Workplace
     from airflow_provider_odf.cycle.messages import NewInput
     from airflow_provider_odf.instant import Instant
 
@@ -60,10 +60,10 @@ def candidate_of(
     new: NewInput,
     heads: tuple[str | None, ...],
     advice: str,
-    make: Callable[[Dataset, Path], Candidate | UpToDate],
+    make: Callable[[Dataset, Workplace], Candidate | UpToDate],
 ) -> Candidate | UpToDate:
-    """Return the candidate that an earlier run made of an input, else what ``make`` returns, which gets a directory for
-    its files. ``heads`` are those that the dataset may have; the last one was there when the input was read.
+    """Return the candidate that an earlier run made of an input, else what ``make`` returns, which gets a place for its
+    files. ``heads`` are those that the dataset may have; the last one was there when the input was read.
 
     :raises InputHeldBack: the input looks wrong; the candidate is kept under a rejected ref.
     :raises CommitConflict: the head has moved; the message has the advice.
@@ -73,7 +73,7 @@ def candidate_of(
         return held_back.check(dataset, earlier, candidates.load_record(dataset, earlier.candidate))
     if (head := dataset.first_head()) not in heads:
         raise CommitConflict(f"dataset {dataset.alias}: head moved from {heads[-1]} to {head}{advice}")
-    with work_area.scratch(cycle.store.scratch(new.dataset)) as work:
+    with workplace(cycle.store, new.dataset, passes_objects=cycle.passes_objects) as work:
         return make(dataset, work)
 
 
@@ -98,7 +98,7 @@ class Step:
             self.draft.append(event, self.system_time)
 
     def adopt(self, new: protocol.NewSlice | None) -> model.DataSlice | None:
-        """Move a slice of the engine into the dataset, and return it as a block records it."""
+        """Take a slice of the engine into the dataset, and return it as a block records it."""
         if new is None:
             return None
         recorded = model.DataSlice(
@@ -107,7 +107,7 @@ class Step:
             offset_interval=model.OffsetInterval(start=new.offset_interval.start, end=new.offset_interval.end),
             size=new.size,
         )
-        slices.adopt(self.dataset, recorded, Path(new.path))
+        slices.adopt(self.dataset, recorded, new.path)
         return recorded
 
     def claim(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from airflow_provider_odf import protocol
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState, InputPosition
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.cycle import Cycle
+    from airflow_provider_odf.cycle.exchange import Workplace
     from airflow_provider_odf.cycle.messages import Progress
 
 
@@ -96,8 +97,8 @@ class _Transform(Step):
         super().__init__(cycle, dataset, new, new.state, new.system_time)
         self.inputs = new.inputs
 
-    def run(self, work: Path) -> Candidate | UpToDate:
-        """Compute with files in a directory."""
+    def run(self, work: Workplace) -> Candidate | UpToDate:
+        """Compute with files in a place of their own."""
         cycle = self.cycle
         request = transform_request(
             cycle.inputs,
@@ -105,8 +106,9 @@ class _Transform(Step):
             self.base,
             self.inputs,
             system_time=self.system_time,
-            directory=str(work),
+            directory=work.engine.location(),
             progress=cycle.progress,
+            passes_objects=work.passes_objects,
             contract=self.contract(),
             sensitive_columns=self.sensitive_columns(),
         )
@@ -166,23 +168,29 @@ def transform_request(
     progress: Progress,
     contract: protocol.Contract | None = None,
     sensitive_columns: tuple[str, ...] = (),
+    passes_objects: bool = False,
 ) -> protocol.TransformRequest:
-    """Return the request for the records after a state of a derivative. ``directory`` is where the slice is written.
+    """Return the request for the records after a state of a derivative.
+
+    :param directory: path or URI of the folder to which the slice is written.
+    :param passes_objects: whether the engine may not see the disk of this machine.
 
     :raises InvalidInput: a query cannot be translated.
     :raises ChainCorrupted: a slice of an input or of the derivative is missing or damaged.
     """
     watermark = watermark_of(inputs, state.watermark)
     request = analysis_request(derivative.alias, state, inputs)
+    read = partial(history, store, progress=progress, passes_objects=passes_objects)
     return dataclasses.replace(
         request,
         system_time=str(system_time),
         query_inputs=tuple(
-            _with_records(store, i, message, progress) for i, message in zip(inputs, request.query_inputs, strict=True)
+            _with_records(i, message, read(i.dataset, i.state))
+            for i, message in zip(inputs, request.query_inputs, strict=True)
         ),
         next_offset=state.next_offset,
         new_data_path=directory,
-        history=history(store, derivative, state, progress),
+        history=read(derivative, state),
         watermark=str(watermark) if watermark else None,
         is_query_new=state.is_transform_new,
         contract=contract,
@@ -191,10 +199,9 @@ def transform_request(
 
 
 def _with_records(
-    store: Store, source: InputState, message: protocol.TransformRequestInput, progress: Progress
+    source: InputState, message: protocol.TransformRequestInput, slices: tuple[protocol.HistorySlice, ...]
 ) -> protocol.TransformRequestInput:
     state = source.state
-    slices = history(store, source.dataset, state, progress)
     new_from = 0 if source.before.offset is None else source.before.offset + 1
     new = [s for s in slices if s.offset_interval.start >= new_from]
     watermarks = (protocol.Watermark(str(state.system_time), str(state.watermark)),) if state.watermark else ()

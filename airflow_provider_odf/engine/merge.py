@@ -55,7 +55,7 @@ def execute(
     memory_limit = budget.of_heap(heap or "")
     try:
         return _Merge(spark, request, progress, memory_limit).run()
-    except (OdfError, NeedsSpark):
+    except NeedsSpark:
         raise
     except Exception as e:
         if request.prev_state is None or _is_refused(e, request.prev_state):
@@ -66,6 +66,8 @@ def execute(
 
 def _is_refused(error: Exception, cache: StateCache) -> bool:
     """Whether the data or the query are at fault, not a file of the cache."""
+    if isinstance(error, OdfError):
+        return f"{cache.path}/" not in str(error)
     file = unreadable_file(error)
     return refusal(error) is not None and not (file and Path(cache.path) in Path(file).parents)
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.engine import partitioned_merge
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
@@ -27,7 +28,7 @@ from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.schema import OP
-from airflow_provider_odf.records.slice_file import SlicePlan, write_file
+from airflow_provider_odf.records.slice_file import SlicePlan, local_folder, write_file
 
 SMALL_SETTINGS = {
     # For so few rows, compiling and adapting a plan takes longer than running it.
@@ -112,7 +113,8 @@ class MergeTarget:
         if self._request.merge.kind != "Append" or not isinstance(new, CsvInput):
             raise NeedsSpark
         plan = self._plan(source)
-        records = append.from_disk(new.parts(), Instant.parse(source.event_time), self.layout, plan.directory)
+        folder = str(local_folder(plan.directory))
+        records = append.from_disk(new.parts(), Instant.parse(source.event_time), self.layout, folder)
         return self._append(write_file(records, plan), False), 0
 
     def merge_tables(
@@ -165,7 +167,9 @@ class MergeTarget:
         return required(unknown_keys(self.history, keys))
 
     def save_state(self, path: str) -> StateCache | None:
-        """Write the state after the last input to a cache. Return None if the disk does not allow it."""
+        """Write the state after the last input to a cache. Return None if its place does not allow it."""
+        if self.merges_in_tasks and object_stores.is_object(path):  # else the driver would copy the whole history
+            return states.save(self.history, path, self._rows_of_tasks)
         return states.save(self.history, path, self._state_rows)
 
     def _state_rows(self) -> Iterator[pa.Table] | DataFrame | None:
@@ -173,6 +177,9 @@ class MergeTarget:
             return read_keys(self.history)
         if not self.history.has_only_keys and (state := open_state(self.history, self._memory_limit, self._state)):
             return state.all_rows()
+        return self._rows_of_tasks()
+
+    def _rows_of_tasks(self) -> DataFrame:
         return partitioned_merge.state(self._spark, self.history, self._partitions)
 
     def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:

@@ -59,6 +59,8 @@ def answer(
 def failure(error: Exception, request: Request, scratch: str = "") -> Response:
     """Return the response for an error of Spark, of the operating system, or that nobody expects. ``scratch`` is the
     folder of Spark's temporary files."""
+    if (corrupted := spark_errors.corrupted(error)) is not None:
+        return InternalError(corrupted, is_corrupted=True)
     if isinstance(error, errors.OdfError):
         if error.is_transient:
             return _internal(error, request)

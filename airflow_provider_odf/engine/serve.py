@@ -45,7 +45,7 @@ class Event:
 Events: TypeAlias = "queue.SimpleQueue[Event | None]"
 """Events in order, and None at the end."""
 
-Connect: TypeAlias = "Callable[[SparkSession | None], SparkSession]"
+Connect: TypeAlias = "Callable[[protocol.Request, SparkSession | None], SparkSession]"
 """Returns a session of a Spark Connect server: the one before, if the server still knows it."""
 
 _JVM_EXIT_SECONDS = 0.5
@@ -149,7 +149,7 @@ class RequestHandler:
         from airflow_provider_odf.engine.request import failure
 
         try:
-            self.spark = remote(self.spark)
+            self.spark = remote(event.request, self.spark)
         except Exception as e:
             self.spark = None
             self.respond(event, failure(e, event.request))

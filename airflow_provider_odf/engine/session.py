@@ -7,17 +7,22 @@ is Spark's default. Slices follow "Columns" of the on-disk format: TIMESTAMP(MIL
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_odf.closed_files import spark_settings
 from airflow_provider_odf.engine import jvm, spark_internals
-from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.protocol import Engine
+from airflow_provider_odf.error_conversion import storage_errors
+from airflow_provider_odf.errors import InvalidInput, StorageError
+from airflow_provider_odf.object_stores import is_object
+from airflow_provider_odf.protocol import Engine, Request
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,25 +123,61 @@ def start_local(
     return SparkSession(SparkContext(conf=spark_conf, gateway=gateway)), process
 
 
-def start_worker(spark: SparkSession) -> None:
+EXECUTORS = "spark.executorEnv."
+_MACHINE = re.compile(r"_FILE$|_PATH$|_URI$|_DIR$|PROFILE|GOOGLE_APPLICATION_CREDENTIALS|GOOGLE_SERVICE_ACCOUNT$")
+"""Names of variables that only mean something on the machine of the driver: paths, and addresses of its role."""
+
+
+def credentials(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that give executors the access of this process to object stores, which is in variables of
+    its environment. They are set inside the driver only, and Spark shows them nowhere. Those that the user sets for
+    executors win."""
+    from pyspark import SparkConf
+
+    known = SparkConf()
+    names = [n for n in environment if n.startswith(("AWS_", "GOOGLE_", "AZURE_")) and not _MACHINE.search(n)]
+    variables = {f"{EXECUTORS}{name}": environment[name] for name in names}
+    hidden = known.get("spark.redaction.regex", "(?i)secret|password|token|access[.]?key")
+    return {
+        **{key: value for key, value in variables.items() if not known.contains(key)},
+        "spark.redaction.regex": f"{hidden}|{re.escape(EXECUTORS)}(AWS|GOOGLE|AZURE)_",
+    }
+
+
+def start_worker(spark: SparkSession, request: Request) -> None:
     """Run a Python worker on an executor, which fails if its Python or its libraries do not fit, before any work is
     done.
 
     :raises PySparkException, Py4JJavaError: it failed, see `spark_errors.unfit`.
+    :raises StorageError: the executor does not see the folder to which it shall write.
     """
-    spark.range(1).mapInArrow(_pass_on, "id LONG").collect()
+    folder = getattr(request, "new_data_path", "") or os.path.dirname(getattr(request, "output_data_path", ""))
+    if not folder or is_object(folder):
+        spark.range(1).mapInArrow(partial(_sees, ""), "seen BOOLEAN").collect()
+        return
+    with storage_errors(Path(folder)), tempfile.NamedTemporaryFile(prefix=".seen-", dir=folder) as probe:
+        (row,) = spark.range(1).mapInArrow(partial(_sees, probe.name), "seen BOOLEAN").collect()
+    if not row["seen"]:
+        raise StorageError(
+            f"{folder}: the executors of Spark do not see this folder: share the store and the work area with them "
+            "under the same path, or use a store in an object store"
+        )
 
 
-def _pass_on(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
+def _sees(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    for _ in batches:
+        yield pa.RecordBatch.from_pydict({"seen": [os.path.exists(path)]})
 
 
-def connect(url: str, app_name: str, code: str, before: SparkSession | None = None) -> SparkSession:
+def connect(url: str, app_name: str, code: str, request: Request, before: SparkSession | None = None) -> SparkSession:
     """Return a session of a Spark Connect server, with the engine's settings: the one before, if the server still knows
     it. Its workers import the engine from ``code``, a zip, which the server gets once. ``app_name`` names its requests
-    in lineage.
+    in lineage, ``request`` is the first of a new session.
 
     :raises InvalidInput: the server has another version of Spark.
+    :raises StorageError: its workers do not see the folder to which they shall write.
     :raises PySparkException: the server cannot be reached.
     """
     import pyspark
@@ -158,6 +199,11 @@ def connect(url: str, app_name: str, code: str, before: SparkSession | None = No
     for key, value in (settable | {_APPLICATION: app_name}).items():
         remote.conf.set(key, value)
     remote.addArtifacts(code, pyfile=True)
+    try:
+        start_worker(remote, request)
+    except Exception:
+        remote.stop()
+        raise
     return remote
 
 

@@ -14,13 +14,14 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.engine.duplicates import DifferentRows
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.errors import InternalError, InvalidQuery, StorageError
+from airflow_provider_odf.errors import InternalError, InvalidInput, InvalidQuery, StorageError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import NewSlice, from_json, to_json
 from airflow_provider_odf.records.schema import OP
 from airflow_provider_odf.records.slice_file import SlicePlan, write_file
 
-_ERRORS: dict[str, type[Exception]] = {kind.__name__: kind for kind in (InvalidQuery, InternalError, StorageError)}
+_KINDS: tuple[type[Exception], ...] = (InvalidQuery, InvalidInput, InternalError, StorageError)
+_ERRORS = {kind.__name__: kind for kind in _KINDS}
 
 PLACE = "odf:place"
 """Column of records from several tasks: their order among those with the same values before it."""
@@ -76,7 +77,7 @@ def _answer(batches: Iterable[pa.RecordBatch], plan: SlicePlan) -> str:
     try:
         remarks = _Remarks(plan.label, [])
         slice_ = write_file(remarks.records(batches), plan)
-    except tuple(_ERRORS.values()) as e:
+    except _KINDS as e:
         name = next(name for name, kind in _ERRORS.items() if isinstance(e, kind))
         return json.dumps({"error": name, "message": str(e)})
     return json.dumps({"slice": to_json(slice_), "dropped": remarks.dropped})

@@ -19,6 +19,7 @@ from pyspark.errors.exceptions.captured import CapturedException
 
 from airflow_provider_odf.error_conversion import quoted_system_error, storage_error, system_error
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, InvalidQuery, StorageError
+from airflow_provider_odf.object_stores import is_object
 from airflow_provider_odf.protocol import SqlQueryStep
 
 USER_CLASSES = ("0A", "21", "22", "23", "42", "46", "54", "56", "P0")
@@ -120,14 +121,27 @@ def storage_failure(error: BaseException, scratch: str) -> StorageError | None:
     return storage_error(quoted)
 
 
+def corrupted(error: BaseException) -> str | None:
+    """Return what is wrong with a stored file, None for other errors."""
+    missing = _raised(error, FileNotFoundError)
+    if missing is not None and is_object(missing):
+        return f"{missing}: the file is missing"
+    return _raised(error, ChainCorrupted)
+
+
+def _raised(error: BaseException, kind: type[Exception]) -> str | None:
+    """Return the message of an error of a kind, raised here or in a Python worker."""
+    return str(error) if isinstance(error, kind) else _raised_in_worker(error, kind)
+
+
 def _worker_error(error: BaseException) -> InvalidQuery | None:
-    every = (_raised_in_worker(error, kind) for kind in (InvalidQuery, InvalidInput, ChainCorrupted))
+    every = (_raised_in_worker(error, kind) for kind in (InvalidQuery, InvalidInput))
     return next((InvalidQuery(raised) for raised in every if raised is not None), None)
 
 
 def _raised_in_worker(error: BaseException, kind: type[Exception]) -> str | None:
-    """Return the text of an error that this package raised in a Python worker. Spark has only its traceback as text."""
-    name = re.escape(f"{kind.__module__}.{kind.__qualname__}")
+    """Return the text of an error that was raised in a Python worker. Spark has only its traceback as text."""
+    name = re.escape(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."))
     for failure in _chain(error):
         raised = re.findall(rf"(?m)^{name}: (.*)$", str(failure))
         is_of_python = failure.getCondition() == "PYTHON_EXCEPTION" or "[PYTHON_EXCEPTION]" in str(failure)

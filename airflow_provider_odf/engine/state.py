@@ -1,17 +1,19 @@
 """The state of a dataset: its current rows, or only their keys, computed from the history.
 
 The state cache is a directory of Parquet files and ``state.json``, and can be deleted. Later records are read from the
-slices. A cache that is missing, incomplete or has other columns is not used. The coordinator checks the bytes of the
-cache before the request.
+slices. A cache that is missing, incomplete or has other columns is not used. The names of the Parquet files are hashes
+of their bytes. The coordinator checks the bytes of a cache on its disk before the request; those of a cache in an
+object store are compared with their names when they are copied.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 
@@ -20,21 +22,20 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.engine.column_layout import Columns, Layout
 from airflow_provider_odf.engine.spark_errors import storage_failure
-from airflow_provider_odf.merge_strategies import StateNeeded
+from airflow_provider_odf.errors import StorageError
+from airflow_provider_odf.merge_strategies import CACHED_BYTES, CACHED_SLICES, StateNeeded
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
 from airflow_provider_odf.records import files
-from airflow_provider_odf.records.slice_file import count_changes, row_groups
-
-MAX_SLICES = 16
-"""Number of slices after a cache from which the cache is rewritten."""
+from airflow_provider_odf.records import schema as schemas
+from airflow_provider_odf.records.slice_file import HashedFile, count_changes, row_groups
 
 MAX_CHANGED = 0.2
 """Ratio of records after a cache to its rows, above which a large cache is rewritten."""
 
 _ABOUT = "state.json"
-_FILE = "part-0.parquet"
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,10 @@ class History:
         """Whether the cost of reading the history again justifies a new cache."""
         if not self.merge.traits.has_state or not self.slices:
             return False
-        if len(self.slices) >= MAX_SLICES:
+        if len(self.slices) >= CACHED_SLICES:
             return True
         rows = self.cache.rows if self.cache else 0
-        return not self.has_only_keys and self.size > files.SMALL and self.records > MAX_CHANGED * rows
+        return not self.has_only_keys and self.size > CACHED_BYTES and self.records > MAX_CHANGED * rows
 
 
 def history(request: MergeRequest, first: Columns) -> History:
@@ -121,63 +122,123 @@ def history(request: MergeRequest, first: Columns) -> History:
 # --- the cache ------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Part:
+    """A Parquet file of a cache. The seal of the cache has its SHA-256."""
+
+    name: str
+    size: int
+    rows: int
+    sha256: str
+
+
+class _PartFile(HashedFile):
+    """A file that also computes its SHA-256."""
+
+    def __init__(self, directory: str) -> None:
+        self.sha256 = hashlib.sha256()
+        super().__init__(directory)
+
+    def _write(self, block: bytearray) -> None:
+        self.sha256.update(block)
+        super()._write(block)
+
+
 def save(
     history: History, directory: str, rows: Callable[[], Iterator[pa.Table] | DataFrame | None]
 ) -> StateCache | None:
-    """Write the state after a history. ``rows`` computes its rows.
+    """Write the state after a history to a directory, a path or the URI of a folder of an object store. ``rows``
+    computes its rows; tasks of Spark write those that they compute.
 
-    Return None if the disk does not allow it: a missing cache is no failure.
+    Return None if the disk or the object store does not allow it: a missing cache is no failure.
     """
-    target = Path(directory)
     try:
-        shutil.rmtree(target, ignore_errors=True)
-        if not _link(history, target):
-            computed = rows()
-            if computed is None:
-                return None
-            if isinstance(computed, DataFrame):
-                computed.write.parquet(str(target))
-            else:
-                _write(computed, target)
-        paths = sorted(target.glob("*.parquet"))
+        parts = _link(history, directory) or _write_all(rows(), history, directory)
+        if not parts:
+            return None
         about = {
             **_about(history),
             "lastOffset": history.last_offset,
-            "rows": sum(pq.read_metadata(f).num_rows for f in paths),
-            "files": {f.name: f.stat().st_size for f in paths},
+            "files": {part.name: [part.size, part.rows, part.sha256] for part in parts},
         }
-        (target / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
+        _put(directory, json.dumps(about).encode())
     except Exception as e:
-        shutil.rmtree(target, ignore_errors=True)
-        if not isinstance(e, OSError) and storage_failure(e, "") is None:
+        if not object_stores.is_object(directory):
+            shutil.rmtree(directory, ignore_errors=True)
+        if not isinstance(e, OSError | StorageError) and storage_failure(e, "") is None:
             raise
         return None
-    return StateCache(str(target), history.last_offset)
+    return StateCache(directory, history.last_offset)
 
 
-def _write(rows: Iterator[pa.Table], target: Path) -> None:
-    target.mkdir(parents=True)
-    first = next(rows)
-    with pq.ParquetWriter(target / _FILE, first.schema) as writer:
-        for table in row_groups(chain([first], rows)):
-            writer.write_table(table)
+def _write_all(rows: Iterator[pa.Table] | DataFrame | None, history: History, directory: str) -> list[_Part]:
+    if not isinstance(rows, DataFrame):
+        return list(_write(rows or iter(()), directory))
+    types = _types(history)
+
+    def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        tables = (pa.Table.from_batches([batch]).cast(types) for batch in batches)
+        yield from (pa.RecordBatch.from_pylist([asdict(part)]) for part in _write(tables, directory))
+
+    answers = rows.mapInArrow(task, "name STRING, size BIGINT, rows BIGINT, sha256 STRING").collect()
+    return [_Part(**answer.asDict()) for answer in answers]
 
 
-def _link(history: History, target: Path) -> bool:
-    """Link the only slice of a dataset as its state. Return False if that is not possible.
+def _write(tables: Iterator[pa.Table], directory: str) -> Iterator[_Part]:
+    """Write rows to one file and yield it; yield nothing without rows."""
+    groups, count = row_groups(tables), 0
+    if (first := next(groups, None)) is None:
+        return
+    file = _PartFile(directory)
+    try:
+        with pq.ParquetWriter(file, first.schema) as writer:
+            for table in chain([first], groups):
+                writer.write_table(table)
+                count += table.num_rows
+        name = file.finish().rpartition("/")[2]
+        yield _Part(name, file.size, count, file.sha256.hexdigest())
+    finally:
+        file.close()
+
+
+def _types(history: History) -> pa.Schema:
+    """Return the columns of a state in the types of the dataset."""
+    kinds, layout = schemas.readable(history.layout.schema), history.layout
+    names = layout.keys if history.has_only_keys else layout.columns
+    return pa.schema([kinds.field(name).with_nullable(True) for name in names])
+
+
+def _link(history: History, directory: str) -> list[_Part]:
+    """Link the only slice of a dataset as its state. Return nothing if that is not possible.
 
     The first slice of a merge has only +A and one row for each key.
     """
     is_first = history.cache is None and len(history.slices) == 1 and not history.slices[0].offset_interval.start
-    if history.has_only_keys or not is_first:
-        return False
-    target.mkdir(parents=True)
+    if history.has_only_keys or not is_first or object_stores.is_object(directory):
+        return []
+    only = Path(history.slices[0].path)
+    target = Path(directory, only.name)
     try:
-        os.link(history.slices[0].path, target / _FILE)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(only, target)
     except OSError:
-        target.rmdir()
-        return False
-    return True
+        return []
+    with target.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    return [_Part(target.name, target.stat().st_size, pq.read_metadata(target).num_rows, sha256)]
+
+
+def _put(directory: str, about: bytes) -> None:
+    if object_stores.is_object(directory):
+        object_stores.put(f"{directory}/{_ABOUT}", about)
+    else:
+        Path(directory, _ABOUT).write_bytes(about)
+
+
+def _get(directory: str) -> bytes:
+    if object_stores.is_object(directory):
+        return b"".join(object_stores.chunks(f"{directory}/{_ABOUT}"))
+    return Path(directory, _ABOUT).read_bytes()
 
 
 def _open(cache: StateCache, history: History) -> Cache | None:
@@ -185,19 +246,24 @@ def _open(cache: StateCache, history: History) -> Cache | None:
 
     The last columns may be missing, since datasets only gain columns.
     """
-    directory = Path(cache.path)
     try:
-        about = json.loads((directory / _ABOUT).read_text(encoding="utf-8"))
-        paths = [directory / name for name in about["files"]]
-        sizes = {f.name: f.stat().st_size for f in paths}
-        rows = sum(pq.read_metadata(f).num_rows for f in paths)
-    except (OSError, ValueError, KeyError, TypeError):
+        about = json.loads(_get(cache.path))
+        parts = [_Part(name, *facts) for name, facts in about["files"].items()]
+        paths = [f"{cache.path}/{part.name}" for part in parts]
+        is_whole = object_stores.is_object(cache.path) or all(map(_is_whole, map(Path, paths), parts))
+    except (OSError, StorageError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    expected = _about(history) | {"lastOffset": cache.last_offset, "rows": rows, "files": sizes}
     columns = about.get("columns")
-    if about != expected | {"columns": columns} or not _starts_with(history.types, columns):
+    expected = _about(history) | {"lastOffset": cache.last_offset, "files": about["files"], "columns": columns}
+    if not is_whole or about != expected or not _starts_with(history.types, columns):
         return None
-    return Cache(tuple(map(str, paths)), rows, sum(sizes.values()), cache.last_offset)
+    rows, size = sum(part.rows for part in parts), sum(part.size for part in parts)
+    return Cache(tuple(paths), rows, size, cache.last_offset)
+
+
+def _is_whole(path: Path, part: _Part) -> bool:
+    """Whether a file on disk has the size and the rows of a part."""
+    return path.stat().st_size == part.size and pq.read_metadata(path).num_rows == part.rows
 
 
 def _starts_with(types: T.StructType, columns: object) -> bool:
@@ -206,4 +272,4 @@ def _starts_with(types: T.StructType, columns: object) -> bool:
 
 def _about(history: History) -> dict[str, object]:
     columns = history.types.simpleString()
-    return {"version": 1, "kind": history.merge.kind, "keys": list(history.layout.keys), "columns": columns}
+    return {"version": 2, "kind": history.merge.kind, "keys": list(history.layout.keys), "columns": columns}

@@ -34,6 +34,10 @@ class TaskRunner:
         self._runner: Runner | None = None
         self._open = ExitStack()
 
+    @property
+    def shares_disk(self) -> bool:
+        return self.open().shares_disk
+
     def open(self) -> Runner:
         """Return the runner of the connection; the default connection is ``[odf] spark_conn_id``.
 

@@ -43,7 +43,9 @@ class VerifyOperator(OdfOperator):
         head = dataset.resolve("head")
         numbers = asdict(verify(dataset, head, self._log_slice))
         if self.replay:
-            replayed = replay_transforms(cycle.inputs, dataset, cycle.ask, self.log.info)
+            replayed = replay_transforms(
+                cycle.inputs, dataset, cycle.ask, self.log.info, passes_objects=cycle.passes_objects
+            )
             numbers["transformations"] = replayed.transformations
         self._head = head
         counts = ", ".join(counted(number, noun[:-1]) for noun, number in numbers.items())

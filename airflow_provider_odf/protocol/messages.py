@@ -161,8 +161,8 @@ class MergeRequest:
 
     ``schema`` is the dataset's schema as an Arrow IPC schema message in base64, None before the first data. Slices are
     written to the directory ``new_data_path``, named by their physical hash. The state after the merge is written to
-    ``new_state_path`` if a cache is worth its cost. With ``contract``, the engine tests the merged candidate in the
-    same session.
+    ``new_state_path`` if a cache is worth its cost. Each path may be the URI of an object store. With ``contract``, the
+    engine tests the merged candidate in the same session.
 
     Messages of errors show no values of ``sensitive_columns`` of the dataset; ``*`` are all.
 
@@ -322,11 +322,13 @@ class InvalidQuery:
 
 @dataclass(frozen=True)
 class InternalError:
-    """The engine failed. ``is_storage`` (*extension*): the operating system refused it a file, space or memory."""
+    """The engine failed. ``is_storage`` (*extension*): the operating system refused it a file, space or memory.
+    ``is_corrupted`` (*extension*): a stored file has other bytes than its hash says, or is missing."""
 
     message: str
     backtrace: str | None = None
     is_storage: bool | None = None
+    is_corrupted: bool | None = None
 
 
 Request: TypeAlias = RawQueryRequest | TransformRequest | MergeRequest | ContractTestRequest | SourceTestRequest

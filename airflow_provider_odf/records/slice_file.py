@@ -2,7 +2,7 @@
 
 See "Columns", "Physical hash" and "Logical hash" of the on-disk format. Both hashes are computed while the file is
 written: the hashes, the encoding and the caller, who makes the next records, run in threads side by side. The file gets
-its name when it is complete and on disk. Memory is bounded by a few row groups.
+its name when it is complete and on disk, or is uploaded then. Memory is bounded by a few row groups.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import datetime as dt
 import hashlib
 import io
 import os
+import tempfile
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from airflow_provider_odf import closed_files, multiformats
+from airflow_provider_odf import closed_files, multiformats, object_stores
 from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidQuery
@@ -46,9 +47,10 @@ _PENDING_GROUPS = 2
 class SlicePlan:
     """Directory, schema and times of a slice to write.
 
-    ``schema`` is the dataset's. ``event_time`` is the event time of records without one; if it is None, all must have
-    one. ``keys`` must not be null in new rows. ``label`` is the name of the input in messages, ``advice`` follows
-    that on a null in a required column. Without ``has_pairs``, corrections may be incomplete.
+    ``directory`` is a path, or the URI of a folder of an object store. ``schema`` is the dataset's. ``event_time`` is
+    the event time of records without one; if it is None, all must have one. ``keys`` must not be null in new rows.
+    ``label`` is the name of the input in messages, ``advice`` follows that on a null in a required column. Without
+    ``has_pairs``, corrections may be incomplete.
     """
 
     directory: str
@@ -74,10 +76,10 @@ def write_file(tables: Iterator[pa.Table], plan: SlicePlan) -> NewSlice | None:
     writer: _SliceWriter | None = None
     try:
         for table in row_groups(tables):
-            with storage_errors(Path(plan.directory)):
+            with storage_errors(local_folder(plan.directory)):
                 writer = writer or _SliceWriter(plan)
                 writer.add(table)
-        with storage_errors(Path(plan.directory)):
+        with storage_errors(local_folder(plan.directory)):
             return writer.finish() if writer else None
     finally:
         if writer:
@@ -100,14 +102,12 @@ def row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
 
 
 class _SliceWriter:
-    """Checks records, numbers them and writes them to a temporary file, which ``finish`` renames."""
+    """Checks records, numbers them and writes them to a file, which ``finish`` completes."""
 
     def __init__(self, plan: SlicePlan) -> None:
         self._plan, self._written = plan, schemas.plain(plan.schema)
         self._hasher = LogicalHasher(self._written)
-        make_folders(Path(plan.directory))
-        self._unfinished = Path(plan.directory) / f".{uuid.uuid4().hex}.unfinished"
-        self._file = HashedFile(self._unfinished)
+        self._file = HashedFile(plan.directory)
         self._parquet = pq.ParquetWriter(
             self._file,
             self._written,
@@ -149,13 +149,10 @@ class _SliceWriter:
         self._logical.finish()
         self._encoded.finish()
         self._parquet.close()
-        physical_hash = self._file.finish()
-        path = self._unfinished.with_name(physical_hash)
-        os.replace(self._unfinished, path)
-        fsync(path.parent)
+        path = self._file.finish()
         return NewSlice(
-            path=str(path),
-            physical_hash=physical_hash,
+            path=path,
+            physical_hash=path.rpartition("/")[2],
             logical_hash=self._hasher.text(),
             size=self._file.size,
             offset_interval=OffsetInterval(self._plan.next_offset, self._plan.next_offset + self._rows - 1),
@@ -170,7 +167,6 @@ class _SliceWriter:
         for file in (self._parquet, self._file):
             with contextlib.suppress(OSError):
                 file.close()
-        self._unfinished.unlink(missing_ok=True)
 
     def _check(self, records: pa.Table) -> None:
         ops, label = records[OP].combine_chunks(), self._plan.label
@@ -234,11 +230,26 @@ _PENDING_BLOCKS = 16
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
-class HashedFile(io.RawIOBase):
-    """A new file that computes the hash and the size of its content. A thread hashes and writes."""
+def local_folder(directory: str) -> Path:
+    """Return the folder of this machine for files on their way to a directory: the directory itself, or one for
+    temporary files where it lies in an object store."""
+    if not object_stores.is_object(directory):
+        return Path(directory)
+    # In a task, Spark removes it with the executor.
+    return Path(os.environ.get("SPARK_LOCAL_DIRS", "").partition(",")[0] or tempfile.gettempdir())
 
-    def __init__(self, path: Path) -> None:
-        self._file: IO[bytes] = os.fdopen(os.open(path, _NEW, closed_files.FILE), "wb")
+
+class HashedFile(io.RawIOBase):
+    """A new file that gets the hash of its content as its name. A thread hashes and writes.
+
+    :param directory: a path, or the URI of a folder of an object store, to which the complete file is uploaded.
+    """
+
+    def __init__(self, directory: str) -> None:
+        self._directory, folder = directory, local_folder(directory)
+        make_folders(folder)
+        self._unfinished = folder / f".{uuid.uuid4().hex}.unfinished"
+        self._file: IO[bytes] = os.fdopen(os.open(self._unfinished, _NEW, closed_files.FILE), "wb")
         self._hash = hashlib.sha3_256()
         self._stage = Stage("physical-hash", _PENDING_BLOCKS)
         self._block = bytearray()
@@ -265,14 +276,23 @@ class HashedFile(io.RawIOBase):
         self._file.write(block)
 
     def finish(self) -> str:
-        """Flush the file to disk and return its hash as multihash text."""
+        """Complete the file under its name, a multihash text, and return its path or URI."""
         self._next_block()
         self._stage.finish()
         self._file.flush()
+        name = multiformats.multihash(multiformats.SHA3_256, self._hash.digest())
+        if object_stores.is_object(self._directory):
+            object_stores.put(uri := f"{self._directory}/{name}", self._unfinished)
+            return uri
         os.fsync(self._file.fileno())
-        return multiformats.multihash(multiformats.SHA3_256, self._hash.digest())
+        path = self._unfinished.with_name(name)
+        os.replace(self._unfinished, path)
+        fsync(path.parent)
+        return str(path)
 
     def close(self) -> None:
+        """Close the file, and remove it if it is not complete under its name."""
         self._stage.cancel()
         self._file.close()
+        self._unfinished.unlink(missing_ok=True)
         super().close()

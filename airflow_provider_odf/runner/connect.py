@@ -35,6 +35,10 @@ class ConnectRunner(Runner):
         self._local = local
         self._remote = LocalRunner(conf=conf, threads=threads, remote=Remote(url, self._code))
 
+    @property
+    def shares_disk(self) -> bool:
+        return False
+
     def submit(
         self, request: protocol.Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
     ) -> Future[protocol.Success]:

@@ -22,6 +22,12 @@ OnEngine: TypeAlias = Callable[[protocol.Engine], None]
 class Runner(Protocol):
     """Sends requests to an engine, which it starts with the first one."""
 
+    @property
+    def shares_disk(self) -> bool:
+        """Whether the engine surely sees the files of this machine. Else a request names files of a store in an object
+        store by their URIs."""
+        return True
+
     def submit(
         self, request: protocol.Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
     ) -> Future[protocol.Success]:
@@ -30,8 +36,8 @@ class Runner(Protocol):
         A request that is answered without Spark has no application.
 
         The future raises ``errors.InvalidQuery`` if the engine refuses the request, ``errors.InternalError`` if it
-        fails, ``errors.StorageError`` if it lacks space, memory or access to a file, ``errors.EngineLost`` if it ends
-        without an answer.
+        fails, ``errors.StorageError`` if it lacks space, memory or access to a file, ``errors.ChainCorrupted`` if a
+        stored file is damaged, ``errors.EngineLost`` if it ends without an answer.
 
         :raises InvalidInput: the engine cannot be started, because Java or spark-submit is missing.
         """
@@ -72,6 +78,8 @@ def settle(future: Future[protocol.Success], response: protocol.Response) -> Non
         future.set_exception(errors.InvalidQuery(response.message))
     elif isinstance(response, protocol.InternalError) and response.is_storage:
         future.set_exception(errors.StorageError(response.message))
+    elif isinstance(response, protocol.InternalError) and response.is_corrupted:
+        future.set_exception(errors.ChainCorrupted(response.message))
     elif isinstance(response, protocol.InternalError):
         future.set_exception(errors.InternalError(response.message, response.backtrace or ""))
     elif isinstance(response, protocol.Progress):

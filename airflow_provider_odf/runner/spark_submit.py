@@ -67,6 +67,10 @@ class SparkSubmitRunner(Runner):
         # Reentrant: a signal handler may close the runner in the thread that closes it.
         self._lock = threading.RLock()
 
+    @property
+    def shares_disk(self) -> bool:
+        return self._master.startswith("local")
+
     def submit(
         self, request: protocol.Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
     ) -> Future[protocol.Success]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from textwrap import dedent
+from uuid import uuid4
 
 import pytest
 
@@ -23,6 +24,7 @@ from airflow_provider_odf.manifest.manifest import Manifest
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.source.options import Options
 from tests.http_server import Server
+from tests.s3 import use
 
 
 @dataclass
@@ -80,6 +82,8 @@ TIME = Instant.parse("2024-01-01T12:00:00Z")
 class NoEngine:
     """A runner for cycles that must do without an engine."""
 
+    shares_disk = True
+
     def submit(self, *_: object) -> None:
         raise AssertionError("an engine was asked")
 
@@ -113,6 +117,28 @@ def run(store: Store, engine: LocalRunner) -> Run:
         return run_cycle(replace(cycle, contract_file=contract))
 
     return run
+
+
+@pytest.fixture
+def bucket(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """URI of a new store."""
+    use(s3, monkeypatch)
+    monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "cache"))
+    return f"s3://bucket/{uuid4().hex}"
+
+
+RunIn = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run_in(engine: LocalRunner) -> RunIn:
+    """One cycle of the one dataset in a manifest file, at an hour of a day."""
+
+    def run_in(store: Store, manifest: Path, hour: int, runner: object = engine, **options: object) -> Outcome:
+        (one,) = load([manifest]).manifests
+        return run_cycle(cycle_of(store, one, runner, Instant.parse(f"2024-01-01T{hour:02}:00:00Z"), **options))
+
+    return run_in
 
 
 ORDERS = """\

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 
@@ -15,10 +13,9 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.cycle import Cycle
 from airflow_provider_odf.cycle.merge import merge
-from airflow_provider_odf.cycle.messages import Candidate, Input, Outcome
+from airflow_provider_odf.cycle.messages import Candidate, Input
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import publish
-from airflow_provider_odf.cycle.run import run as run_cycle
 from airflow_provider_odf.cycle.xcom import pass_candidate, pass_input, receive_candidate, receive_input
 from airflow_provider_odf.errors import ChainCorrupted, ContractRejected
 from airflow_provider_odf.instant import Instant
@@ -28,9 +25,8 @@ from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.seal import sealed_json
 from tests.manifests import derived, polled
-from tests.s3 import use
 
-from .conftest import Write, cycle_of
+from .conftest import RunIn, Write, cycle_of
 
 pytestmark = pytest.mark.spark
 
@@ -63,14 +59,6 @@ SEEDS = {
 }
 
 
-@pytest.fixture
-def bucket(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
-    """URI of a new store."""
-    use(s3, monkeypatch)
-    monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "cache"))
-    return f"s3://bucket/{uuid4().hex}"
-
-
 def seed(store: Store, name: str) -> None:
     """Begin a dataset with a fixed id."""
     dataset, (kind, dataset_id) = store.create(DatasetAlias.parse(name)), SEEDS[name]
@@ -78,18 +66,6 @@ def seed(store: Store, name: str) -> None:
     draft.append(model.Seed(dataset_id=dataset_id, dataset_kind=kind), Instant.parse("2024-01-01T00:00:00Z"))
     dataset.storage.compare_and_set_ref("head", None, draft.state.head)
     store.registry.remember(dataset.alias, dataset_id)
-
-
-RunIn = Callable[..., Outcome]
-
-
-@pytest.fixture
-def run_in(engine: LocalRunner) -> RunIn:
-    def run_in(store: Store, manifest: Path, hour: int, **options: object) -> Outcome:
-        (one,) = load([manifest]).manifests
-        return run_cycle(cycle_of(store, one, engine, Instant.parse(f"2024-01-01T{hour:02}:00:00Z"), **options))
-
-    return run_in
 
 
 def blocks(store: Store, name: str) -> list[str]:

@@ -14,7 +14,6 @@ import pytest
 
 from airflow_provider_odf.engine import state
 from airflow_provider_odf.protocol import HistorySlice, OffsetInterval
-from airflow_provider_odf.records import files
 
 pytestmark = pytest.mark.spark
 
@@ -24,7 +23,7 @@ Make = Callable[..., Any]
 @pytest.fixture
 def early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A state is kept from three slices on."""
-    monkeypatch.setattr(state, "MAX_SLICES", 3)
+    monkeypatch.setattr(state, "CACHED_SLICES", 3)
 
 
 def _rows(*values: int) -> list[dict[str, int]]:
@@ -32,7 +31,7 @@ def _rows(*values: int) -> list[dict[str, int]]:
 
 
 def _cached(data: Any) -> list[dict[str, Any]]:
-    rows = pq.read_table(next(Path(data.state.path).glob("*.parquet"))).to_pylist()
+    rows = pq.read_table(next(Path(data.state.path).glob("f1620*"))).to_pylist()
     return sorted(rows, key=lambda r: r["k"])
 
 
@@ -63,7 +62,7 @@ def test_a_state_is_kept_when_enough_slices_follow(polled: Make, early: None) ->
     assert [k and k.last_offset for k in kept] == [None, None, None, 5, None, None]
     assert [(r["k"], r["v"], r["event_time"].day) for r in _cached(data)] == [(0, 3, 4), (1, 1, 4)]
     about = json.loads((Path(data.state.path) / "state.json").read_text())
-    assert (about["kind"], about["keys"], about["rows"], about["lastOffset"]) == ("Snapshot", ["k"], 2, 5)
+    assert (about["kind"], about["keys"], about["lastOffset"]) == ("Snapshot", ["k"], 5)
 
 
 def test_of_a_ledger_only_the_keys_are_kept(polled: Make, early: None) -> None:
@@ -74,10 +73,10 @@ def test_of_a_ledger_only_the_keys_are_kept(polled: Make, early: None) -> None:
 
 
 def test_the_first_large_slice_is_its_own_state(polled: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SMALL", -1)
+    monkeypatch.setattr(state, "CACHED_BYTES", -1)
     data = polled("k BIGINT; v BIGINT", "Snapshot", "k")
     (first,) = data.poll(_rows(1, 2, 3, 4, 5, 6)).slices
-    assert Path(first.path).samefile(Path(data.state.path) / "part-0.parquet")
+    assert Path(first.path).samefile(Path(data.state.path) / Path(first.path).name)
     assert data.poll(_rows(1, 2, 3, 4, 5)).new_state is None
     # Two of six rows are more than a fifth.
     assert data.poll(_rows(1, 2, 3, 4)).new_state.last_offset == 7
@@ -101,13 +100,13 @@ def _remove(path: Path) -> None:
 
 
 def _cut(path: Path) -> None:
-    file = next(path.glob("*.parquet"))
+    file = next(path.glob("f1620*"))
     file.write_bytes(file.read_bytes()[:-20])
 
 
 def _garble(path: Path) -> None:
     """Same size, same footer, other pages."""
-    file = next(path.glob("*.parquet"))
+    file = next(path.glob("f1620*"))
     raw = file.read_bytes()
     file.write_bytes(raw[:4] + bytes(80) + raw[84:])
 

@@ -1,0 +1,282 @@
+"""An engine that does not see the disk of this machine: it reads and writes objects of the store's bucket."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from airflow_provider_odf import protocol
+from airflow_provider_odf.chain.record_rows import state_rows
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.cycle.garbage import unused
+from airflow_provider_odf.cycle.replay import replay_transforms
+from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, InvalidInput
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.protocol.wire import to_json
+from airflow_provider_odf.runner.local import LocalRunner
+from tests.http_server import Server
+from tests.manifests import derived, polled
+
+from .conftest import RunIn, Write, cycle_of
+from .test_object_store import CONTRACT, EXPENSIVE, PRICES, SEEDS, blocks, seed
+
+pytestmark = pytest.mark.spark
+
+
+@dataclass
+class Elsewhere:
+    """The engine of the tests, which gets no path of this machine."""
+
+    engine: LocalRunner
+    hidden: Path
+    requests: list[Any] = field(default_factory=list)
+    shares_disk = False
+
+    def submit(self, request: protocol.Request, *callbacks: object) -> Any:
+        text = json.dumps(to_json(request))
+        assert str(self.hidden) not in text
+        self.requests.append(request)
+        return self.engine.submit(request, *callbacks)
+
+
+@pytest.fixture
+def elsewhere(engine: LocalRunner, tmp_path: Path) -> Elsewhere:
+    return Elsewhere(engine, tmp_path)
+
+
+RunElsewhere = Callable[..., Any]
+
+
+@pytest.fixture
+def run_elsewhere(run_in: RunIn, elsewhere: Elsewhere) -> RunElsewhere:
+    def run_elsewhere(store: Store, manifest: Path, hour: int, **options: object) -> Any:
+        return run_in(store, manifest, hour, **{"runner": elsewhere, **options})
+
+    return run_elsewhere
+
+
+def passed(store: Store, name: str = "prices") -> list[str]:
+    """What is in the exchange, without the names of folders that are random."""
+    return sorted(info.name.rpartition("/")[2] for info in store.inputs(name).every_file())
+
+
+@pytest.mark.parametrize("spark", ["needed", "always"])
+def test_blocks_are_those_of_a_folder(
+    bucket: str,
+    run_in: RunIn,
+    run_elsewhere: RunElsewhere,
+    elsewhere: Elsewhere,
+    write: Write,
+    tmp_path: Path,
+    spark: str,
+):
+    prices, expensive = write("prices.yaml", PRICES), write("expensive.yaml", EXPENSIVE)
+    contract = write("prices.contract.yaml", CONTRACT)
+    local, remote = Store.open(tmp_path / "store"), Store.open(bucket)
+    for name in SEEDS:
+        seed(local, name)
+        seed(remote, name)
+    for hour, rows in enumerate(("a,90\nb,110\n", "a,120\nc,7\n", "a,130\nc,7\n"), 10):
+        write(f"in/{hour}.csv", "sku,price\n" + rows)
+        for store, run in ((local, run_in), (remote, run_elsewhere)):
+            assert run(store, prices, hour, spark=spark, contract_file=str(contract)).report.result == "passed"
+            assert run(store, expensive, hour).error is None
+    assert len(blocks(local, "prices")) == 6
+    assert blocks(remote, "prices") == blocks(local, "prices")
+    assert blocks(remote, "expensive") == blocks(local, "expensive")
+    assert verify(remote.dataset("prices")).records == 8
+    assert [request.history[0].path.rpartition("/")[0] for request in elsewhere.requests[-2:]] == [
+        f"{bucket}/prices/data",
+        f"{bucket}/expensive/data",
+    ]
+    assert passed(remote) == passed(remote, "expensive") == []
+    cycle = cycle_of(remote, load([expensive]).manifests[0], elsewhere)
+    replayed = replay_transforms(cycle.inputs, remote.dataset("expensive"), cycle.ask, passes_objects=True)
+    assert (replayed.transformations, replayed.records) == (3, 5)
+    assert passed(remote, "expensive") == []
+    write("in/20.csv", "sku,price\na,-1\n")
+    outcome = run_elsewhere(remote, prices, 20, spark=spark, contract_file=str(contract))
+    assert isinstance(outcome.error, ContractRejected)
+
+
+def write_days(write: Write, sku: str = "b") -> None:
+    """As many files as make the state worth a cache; each becomes a slice."""
+    for day in range(16):
+        write(f"in/10-{day:02}.csv", f"sku,price\na,{day}\n{sku},7\n")
+
+
+@pytest.mark.parametrize("spark", ["needed", "always"])
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_a_state_is_found_by_another_machine(
+    bucket: str, run_in: RunIn, elsewhere: Elsewhere, write: Write, tmp_path: Path, spark: str, where: str
+):
+    prices, one, other = (
+        write("prices.yaml", PRICES),
+        Store.open(bucket, tmp_path / "one"),
+        Store.open(bucket, tmp_path / "other"),
+    )
+    elsewhere.hidden = elsewhere.hidden if where == "elsewhere" else tmp_path / "none"
+    elsewhere.shares_disk = where == "here"
+    write_days(write)
+    assert run_in(one, prices, 10, runner=elsewhere, spark=spark).error is None
+    cached = list(one.shared_cache("prices").folders())
+    assert len(cached) == 1
+    write("in/20.csv", "sku,price\na,20\nb,8\n")
+    assert run_in(other, prices, 20, runner=elsewhere, spark=spark).error is None
+    cache = elsewhere.requests[-1].prev_state
+    place = f"{bucket}/.work/.cache/prices" if where == "elsewhere" else str(tmp_path / "other/.cache/prices")
+    assert (cache.path, cache.last_offset) == (f"{place}/{cached[0]}", 31)
+    assert state_rows(other.dataset("prices")).table.column("price").to_pylist() == [20, 8]
+
+
+def new_sku() -> str:
+    """A value that makes the bytes of files new, so that the engine has no copies of them."""
+    return f"b-{uuid4().hex}"
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+@pytest.mark.parametrize("file", ["f1620", "state.json", "seal.json", "newest.json"])
+def test_a_damaged_state_is_not_used(
+    bucket: str, run_in: RunIn, elsewhere: Elsewhere, write: Write, tmp_path: Path, where: str, file: str
+):
+    prices, said = write("prices.yaml", PRICES), list[str]()
+    elsewhere.hidden = elsewhere.hidden if where == "elsewhere" else tmp_path / "none"
+    elsewhere.shares_disk = where == "here"
+    write_days(write, sku := new_sku())
+    assert run_in(Store.open(bucket, tmp_path / "one"), prices, 10, runner=elsewhere).error is None
+    store = Store.open(bucket, tmp_path / "other")
+    shared = store.shared_cache("prices")
+    (name,) = (info.name for info in shared.every_file() if info.name.rpartition("/")[2].startswith(file))
+    content = shared.get(name)
+    shared.put(name, content[:-6] + b"damage")
+    write("in/20.csv", f"sku,price\na,20\n{sku},8\n")
+    outcome = run_in(store, prices, 20, runner=elsewhere, progress=said.append)
+    assert outcome.error is None
+    assert state_rows(store.dataset("prices")).table.column("price").to_pylist() == [20, 8]
+    if file != "newest.json":
+        assert any("state cache" in line or "without the cached state" in line for line in said), said
+
+
+def test_a_missing_or_damaged_slice_is_an_error(
+    bucket: str, run_elsewhere: RunElsewhere, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    prices, store = write("prices.yaml", PRICES), Store.open(bucket)
+    sku = new_sku()
+    for hour in (10, 11):
+        write(f"in/{hour}.csv", f"sku,price\n{sku},{hour}\n")
+        assert run_elsewhere(store, prices, hour).error is None
+    head = store.dataset("prices").head()
+    last = f"data/{replay(store.dataset('prices')).slices[-1].physical_hash}"  # no merge has read it yet
+    storage = store.folder(store.dataset("prices").alias)
+    content = storage.get(last)
+    write("in/12.csv", "sku,price\na,12\n")
+    for spark in ("needed", "always"):
+        storage.put(last, content[:-6] + b"damage")
+        error = run_elsewhere(store, prices, 12, spark=spark).error
+        assert isinstance(error, ChainCorrupted)
+        assert str(error).startswith(f"{bucket}/prices/{last}: checksum mismatch")
+        storage.remove(last, storage.stat(last).modified)
+        error = run_elsewhere(store, prices, 12, spark=spark).error
+        assert isinstance(error, ChainCorrupted)
+        assert str(error).startswith(f"{bucket}/prices/{last}: the file is missing")
+    assert store.dataset("prices").head() == head
+    storage.put(last, content)
+    assert run_elsewhere(store, prices, 12).error is None
+
+
+def test_an_input_on_a_web_server_is_refused(
+    bucket: str, run_in: RunIn, run_elsewhere: RunElsewhere, write: Write, tmp_path: Path, server: Server
+):
+    prices, local = write("prices.yaml", PRICES), Store.open(tmp_path / "store")
+    write("in/1.csv", "sku,price\na,190\n")
+    assert run_in(local, prices, 1).error is None
+    for path in (tmp_path / "store/prices").rglob("*"):
+        if path.is_file():
+            server.serve(f"/prices/{path.relative_to(tmp_path / 'store/prices')}", path.read_bytes())
+    uri = f"{server.url}/prices"
+    expensive = write(
+        "expensive.yaml",
+        derived(
+            "expensive",
+            f"{{datasetRef: '{uri}', alias: prices}}",
+            "{kind: Sql, engine: spark, query: 'SELECT op, event_time, sku, price FROM prices'}",
+        ),
+    )
+    error = run_elsewhere(Store.open(bucket), expensive, 2).error
+    assert isinstance(error, InvalidInput)
+    assert f"tasks of Spark elsewhere cannot read {uri}" in str(error)
+
+
+def test_what_a_killed_step_left_in_the_bucket_is_garbage_after_a_while(
+    bucket: str, run_elsewhere: RunElsewhere, write: Write
+):
+    prices, store = write("prices.yaml", PRICES), Store.open(bucket)
+    write("in/1.csv", "sku,price\na,90\n")
+    assert run_elsewhere(store, prices, 1).error is None
+    store.inputs("prices").put("merge-0123/f1620", b"a slice")
+    store.inputs("prices").put("merge-0123/state/state.json", b"{}")
+    of_bucket = [i for i in unused(store, store.dataset("prices"), 0, is_idle=True) if i.path.startswith("s3://")]
+    assert [(i.kind, i.path) for i in of_bucket] == [("work folder", f"{bucket}/.work/prices/merge-0123")]
+    assert unused(store, store.dataset("prices"), 3600, is_idle=True) == []
+
+
+STRATEGIES = ("Append", "Ledger", "Snapshot", "UpsertStream", "ChangelogStream")
+
+
+def generated(rng: random.Random, strategy: str, live: set[int]) -> str:
+    """A file of rows; ``live`` are the keys of a changelog."""
+    lines = []
+    for key in rng.sample(range(12), rng.randrange(1, 12)):
+        value = rng.choice(["", "1", "2", "3"])
+        op = 3 if key in live else 0
+        live.add(key)
+        lines.append(f"{op},{key},{value}" if strategy == "ChangelogStream" else f"{key},{value}")
+        if op == 3 and strategy == "ChangelogStream":
+            lines.insert(-1, f"2,{key},1")
+    return "\n".join(["op,k,v" if strategy == "ChangelogStream" else "k,v", *lines, ""])
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("number", range(2))
+def test_generated_histories_have_the_same_blocks(
+    bucket: str,
+    run_in: RunIn,
+    run_elsewhere: RunElsewhere,
+    write: Write,
+    tmp_path: Path,
+    strategy: str,
+    number: int,
+):
+    """In a folder, and in a bucket with an engine elsewhere, where each run may be that of another machine."""
+    rng, live = random.Random(number), set[int]()
+    columns = "op INT, k INT, v INT" if strategy == "ChangelogStream" else "k INT, v INT"
+    key = "" if strategy == "Append" else ", primaryKey: [k]"
+    manifest = write(
+        "prices.yaml",
+        polled(
+            "prices",
+            "{kind: FilesGlob, path: in/*.csv}",
+            f"{{kind: Csv, header: true, schema: [{columns}]}}",
+            f"{{kind: {strategy}{key}}}",
+        ),
+    )
+    local = Store.open(tmp_path / "store")
+    for store in (local, Store.open(bucket)):
+        seed(store, "prices")
+    for hour in range(1, 8):
+        for part in range(17 if hour == 2 else rng.choice([1, 1, 3])):
+            write(f"in/{hour}-{part:02}.csv", generated(rng, strategy, live))
+        remote = Store.open(bucket, tmp_path / f"machine-{rng.randrange(3)}")
+        spark = rng.choice(["needed", "always"])
+        outcomes = (run_in(local, manifest, hour), run_elsewhere(remote, manifest, hour, spark=spark))
+        assert [outcome.error for outcome in outcomes] == [None, None]
+        assert blocks(remote, "prices") == blocks(local, "prices")
