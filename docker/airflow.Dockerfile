@@ -7,8 +7,7 @@ USER 0
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends default-jre-headless \
-    && rm -rf /var/lib/apt/lists/* \
-    && install --directory --owner=50000 --group=0 --mode=2775 /data
+    && rm -rf /var/lib/apt/lists/*
 
 USER 50000
 COPY --chown=50000:0 pyproject.toml uv.lock README.md LICENSE /tmp/odf/

@@ -12,13 +12,11 @@ RUN apt-get update \
 COPY pyproject.toml uv.lock /tmp/odf/
 WORKDIR /tmp/odf
 RUN uv export --frozen --no-dev --no-emit-project --no-hashes --quiet --output-file constraints.txt \
-    && uv pip install --system --no-cache --constraint constraints.txt pyspark pyarrow pandas datafusion \
-    && install --directory --owner=50000 --group=0 --mode=2775 /data
+    && uv pip install --system --no-cache --constraint constraints.txt pyspark pyarrow pandas datafusion obstore
 
-# The user of the Airflow image: both write to the shared volume.
 USER 50000:0
 ENV HOME=/tmp \
     PYSPARK_PYTHON=python3 \
     SPARK_HOME=/usr/local/lib/python3.11/site-packages/pyspark
-WORKDIR /data
+WORKDIR /tmp
 ENTRYPOINT ["/usr/local/lib/python3.11/site-packages/pyspark/bin/spark-class"]

@@ -29,6 +29,7 @@ def locked(package: str) -> set[str]:
 def test_services() -> None:
     assert list(SERVICES) == [
         "postgres",
+        "s3",
         "airflow-init",
         "airflow-apiserver",
         "airflow-scheduler",
@@ -70,7 +71,7 @@ def test_settings_exist(name: str) -> None:
 def test_variables_of_the_environment_file() -> None:
     asked = set(re.findall(r"\$\{(\w+):\?", (DOCKER / "compose.yaml").read_text()))
     offered = set(re.findall(r"^(\w+)=$", (DOCKER / ".env.example").read_text(), re.MULTILINE))
-    assert asked == offered == {"POSTGRES_PASSWORD", "FERNET_KEY", "JWT_SECRET"}
+    assert asked == offered == {"POSTGRES_PASSWORD", "FERNET_KEY", "JWT_SECRET", "S3_SECRET_KEY"}
 
 
 def test_the_spark_connection_leads_to_the_master(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,18 +85,21 @@ def test_the_spark_connection_leads_to_the_master(monkeypatch: pytest.MonkeyPatc
     assert SERVICES["spark-worker"]["command"][-1] == "spark://spark-master:7077"
 
 
-def test_store_and_work_area_are_shared_with_the_workers() -> None:
-    environment = SERVICES["airflow-scheduler"]["environment"]
-    for service in ("airflow-apiserver", "airflow-scheduler", "airflow-triggerer", "spark-worker"):
-        assert "data:/data" in SERVICES[service]["volumes"]
-    for name in ("STORE", "WORK_AREA"):
-        assert environment[f"AIRFLOW__ODF__{name}"].startswith("/data/")
+def test_the_workers_of_spark_share_the_bucket_alone() -> None:
+    environment, s3 = SERVICES["airflow-scheduler"]["environment"], SERVICES["s3"]
+    assert environment["AIRFLOW__ODF__STORE"].startswith("s3://odf/")
+    assert "AIRFLOW__ODF__WORK_AREA" not in environment
+    assert environment["AWS_ENDPOINT_URL"] == "http://s3:7070"
+    assert environment["AWS_ACCESS_KEY_ID"] == s3["environment"]["ROOT_ACCESS_KEY"]
+    assert environment["AWS_SECRET_ACCESS_KEY"] == s3["environment"]["ROOT_SECRET_KEY"]
+    assert SERVICES["spark-worker"]["deploy"]["replicas"] == 2
+    assert "volumes" not in SERVICES["spark-worker"]
 
 
 @pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: file.name)
 def test_what_a_container_file_copies_exists_and_is_in_the_context(file: Path) -> None:
     included = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
-    for line in re.findall(r"^COPY (?:--\S+ )*(.+)$", file.read_text(), re.MULTILINE):
+    for line in re.findall(r"^COPY (?!--from)(?:--\S+ )*(.+)$", file.read_text(), re.MULTILINE):
         *sources, _ = line.split()
         for source in sources:
             assert (ROOT / source).exists()
@@ -108,6 +112,9 @@ def test_images_have_the_locked_versions() -> None:
     assert {airflow[1]} == locked("apache-airflow")
     assert "FROM python:3.11-" in (DOCKER / "spark.Dockerfile").read_text()
     assert locked("pyspark") == locked("pyspark-client") == {"4.2.0"}
+    server = r"github\.com/versity/versitygw/cmd/versitygw@(\S+)"
+    (tested,) = re.findall(server, (ROOT / "Makefile").read_text())
+    assert re.findall(server, (DOCKER / "s3.Dockerfile").read_text()) == [tested] == ["v1.8.0"]
 
 
 def test_connections_are_json() -> None:
