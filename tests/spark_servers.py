@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,11 +18,12 @@ from airflow_provider_odf.engine import jvm
 from tests.processes import wait_until
 
 LEAN = " ".join(jvm.SHORT_JOBS)
+UNSHARE = ("unshare", "--mount", *(() if os.geteuid() == 0 else ("--map-root-user",)))
 
 
 @contextmanager
-def standalone(folder: Path, workers: int = 1) -> Iterator[str]:
-    """The URL of a standalone cluster with one core and one process for each worker."""
+def standalone(folder: Path, workers: int = 1, hidden: Path | None = None) -> Iterator[str]:
+    """The URL of a standalone cluster with one core and one process for each worker. They see a hidden folder empty."""
     port, master_ui, *worker_ui = free_ports(2 + workers)
     url = f"spark://127.0.0.1:{port}"
     spark = Path(jvm.spark_home(), "bin", "spark-class")
@@ -34,7 +36,13 @@ def standalone(folder: Path, workers: int = 1) -> Iterator[str]:
     with open(folder / "cluster.log", "wb") as log:
         processes = [
             subprocess.Popen(
-                [spark, f"org.apache.spark.deploy.{role}", *arguments], env=environment, stdout=log, stderr=log
+                [
+                    *(without(hidden) if hidden and role.startswith("worker") else ()),
+                    *(spark, f"org.apache.spark.deploy.{role}", *arguments),
+                ],
+                env=environment,
+                stdout=log,
+                stderr=log,
             )
             for role, arguments in roles
         ]
@@ -46,6 +54,17 @@ def standalone(folder: Path, workers: int = 1) -> Iterator[str]:
                 process.terminate()
             for process in processes:
                 process.wait()
+
+
+def without(folder: Path) -> list[str]:
+    """The beginning of a command that sees a folder empty."""
+    return [*UNSHARE, "sh", "-c", 'mount -t tmpfs none "$1" && shift && exec "$@"', "sh", str(folder)]
+
+
+def can_hide() -> bool:
+    """Whether the system lets processes have mounts of their own."""
+    tried = [*UNSHARE, "sh", "-c", "mount -t tmpfs none /mnt"]
+    return shutil.which("unshare") is not None and subprocess.run(tried, capture_output=True).returncode == 0
 
 
 class ConnectServer:
@@ -105,6 +124,6 @@ def free_ports(count: int) -> list[int]:
 
 
 def _workers(port: int) -> int:
-    with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/json/") as answer:
+    with suppress(OSError, ValueError), urllib.request.urlopen(f"http://127.0.0.1:{port}/json/") as answer:
         return int(json.load(answer)["aliveworkers"])
     return 0

@@ -21,7 +21,7 @@ from airflow_provider_odf.closed_files import spark_settings
 from airflow_provider_odf.engine import jvm, spark_internals
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput, StorageError
-from airflow_provider_odf.object_stores import is_object
+from airflow_provider_odf.object_stores import SECRETS, is_object
 from airflow_provider_odf.protocol import Engine, Request
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def credentials(environment: Mapping[str, str]) -> dict[str, str]:
     from pyspark import SparkConf
 
     known = SparkConf()
-    names = [n for n in environment if n.startswith(("AWS_", "GOOGLE_", "AZURE_")) and not _MACHINE.search(n)]
+    of_stores = ("AWS_", "GOOGLE_", "AZURE_", SECRETS)
+    names = [n for n in environment if n.startswith(of_stores) and not _MACHINE.search(n)]
     variables = {f"{EXECUTORS}{name}": environment[name] for name in names}
     hidden = known.get("spark.redaction.regex", "(?i)secret|password|token|access[.]?key")
     return {

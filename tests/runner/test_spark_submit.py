@@ -10,15 +10,19 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
-from airflow_provider_odf import errors, protocol
+from airflow_provider_odf import errors, object_stores, protocol
+from airflow_provider_odf.engine import session
 from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
 from tests.processes import below, processes
-from tests.spark_servers import LEAN, standalone
+from tests.s3 import use
+from tests.spark_servers import LEAN, can_hide, standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -64,9 +68,15 @@ def test_missing_spark_submit_is_told(raw_query) -> None:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def hidden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the workers of the cluster see empty."""
+    return tmp_path_factory.mktemp("hidden")
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory, hidden: Path) -> Iterator[str]:
     """The URL of a standalone cluster of one master and two workers."""
-    with standalone(tmp_path_factory.mktemp("cluster"), workers=2) as url:
+    with standalone(tmp_path_factory.mktemp("cluster"), 2, hidden if can_hide() else None) as url:
         yield url
 
 
@@ -83,6 +93,71 @@ def test_runs_on_a_standalone_cluster(cluster: str, raw_query) -> None:
         assert runner.submit(request).result(180).num_records == 2
     written = [path for path in Path(request.output_data_path).iterdir() if path.suffix == ".parquet"]
     assert [path.stat().st_mode & 0o007 for path in written] == [0]
+
+
+def test_executors_have_the_access_of_the_driver(
+    cluster: str, s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The workers were started without it. Input and slice are objects, and no log has the secret."""
+    use(s3, monkeypatch)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-driver")
+    folder = f"s3://bucket/{uuid4().hex}"
+    object_stores.put(f"{folder}/rows.csv", b"a,b\n1,x\n2,y\n")
+    request = protocol.MergeRequest(
+        dataset_id="did:odf:x",
+        dataset_alias="readings",
+        system_time="2026-01-01T00:00:00Z",
+        vocab=protocol.DatasetVocabulary(),
+        read=protocol.ReadStep("Csv", (protocol.Column("a", "BIGINT"), protocol.Column("b", "STRING")), header=True),
+        merge=protocol.MergeStrategy("Ledger", primary_key=("a",)),
+        inputs=(protocol.MergeInput((f"{folder}/rows.csv",), "2026-01-01T00:00:00Z", "rows.csv"),),
+        next_offset=0,
+        new_data_path=folder,
+    )
+    events = tmp_path / "events"
+    events.mkdir()
+    logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(events), "spark.eventLog.compress": "false"}
+    with SparkSubmitRunner(cluster, conf() | logged) as runner:
+        merged = runner.submit(request).result(180)
+    assert isinstance(merged, protocol.MergeSuccess)
+    (written,) = filter(None, merged.slices)
+    assert (written.path, written.offset_interval.count) == (f"{folder}/{written.physical_hash}", 2)
+    assert object_stores.size(written.path) == written.size
+    logs = "".join(file.read_text() for file in events.rglob("*") if file.is_file())
+    assert '"spark.executorEnv.AWS_SECRET_ACCESS_KEY":"*********(redacted)"' in logs
+    assert "of-the-driver" not in logs
+
+
+@pytest.mark.skipif(not can_hide(), reason="the system lets no process have mounts of its own")
+def test_executors_that_do_not_see_the_store_are_named_before_the_work(cluster: str, raw_query, hidden: Path) -> None:
+    request = replace(raw_query(), output_data_path=str(hidden / "out"))
+    with SparkSubmitRunner(cluster, conf()) as runner, pytest.raises(errors.StorageError) as e:
+        runner.submit(request).result(180)
+    assert str(e.value).startswith(f"{hidden}: the executors of Spark do not see this folder: share the store")
+    assert list(hidden.iterdir()) == []
+
+
+def test_what_executors_get_of_the_environment() -> None:
+    environment = {
+        "AWS_SECRET_ACCESS_KEY": "1",
+        "AZURE_STORAGE_ACCOUNT_KEY": "2",
+        "GOOGLE_SERVICE_ACCOUNT_KEY": "3",
+        "ODF_OBJECT_STORE_SECRETS": "4",
+        "AWS_PROFILE": "of this machine",
+        "AWS_WEB_IDENTITY_TOKEN_FILE": "/of/this/machine",
+        "GOOGLE_APPLICATION_CREDENTIALS": "/of/this/machine",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/of/this/machine",
+        "HOME": "/root",
+    }
+    settings = session.credentials(environment)
+    pattern = re.compile(settings.pop("spark.redaction.regex"))
+    assert settings == {
+        "spark.executorEnv.AWS_SECRET_ACCESS_KEY": "1",
+        "spark.executorEnv.AZURE_STORAGE_ACCOUNT_KEY": "2",
+        "spark.executorEnv.GOOGLE_SERVICE_ACCOUNT_KEY": "3",
+        "spark.executorEnv.ODF_OBJECT_STORE_SECRETS": "4",
+    }
+    assert all(map(pattern.search, settings))
 
 
 WITHOUT_PYARROW = """
