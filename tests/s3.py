@@ -133,10 +133,6 @@ class Bucket:
         object_stores.client(self.uri).delete(key)
 
 
-_LATE = 1.0
-"""Seconds by which a slow answer is late."""
-
-
 class Fault(Enum):
     """What a relay does to a request, beside an answer of its own."""
 
@@ -145,7 +141,7 @@ class Fault(Enum):
     LOST = "the server does it, and the connection ends without an answer"
     LOST_503 = "the server does it, and the answer is another"
     TRUNCATED = "the answer ends early"
-    SLOW = "the answer comes late"
+    LATE = "the server does it, and the answer comes after `late` seconds"
 
 
 Answer: TypeAlias = "Fault | tuple[int, str] | None"
@@ -153,20 +149,22 @@ Answer: TypeAlias = "Fault | tuple[int, str] | None"
 
 THROTTLED, BROKEN = (503, "SlowDown"), (500, "InternalError")
 EXPIRED, SKEWED = (403, "ExpiredToken"), (403, "RequestTimeTooSkewed")
-PASSING: Sequence[Answer] = (*Fault, THROTTLED, BROKEN)
+PASSING: tuple[Answer, ...] = (*Fault, THROTTLED, BROKEN)
 """Faults after which the same request succeeds."""
 
 
 class RandomFaults:
     """Answers of a relay: each request has, with a probability, one of some faults, which follow from a seed and the
-    order of the requests."""
+    order of the requests. Writes have them three times as often, since a run has few."""
 
-    def __init__(self, seed: int, probability: float, faults: Sequence[Answer] = (*PASSING, EXPIRED, SKEWED)) -> None:
+    def __init__(
+        self, seed: int, probability: float, faults: Sequence[Answer] = (*PASSING * 3, EXPIRED, SKEWED)
+    ) -> None:
         self._random, self._probability, self._faults = Random(seed), probability, faults
         self.made: Counter[Answer] = Counter()
 
     def __call__(self, method: str, path: str) -> Answer:
-        if self._random.random() >= self._probability:
+        if self._random.random() >= self._probability * (3 if method == "PUT" else 1):
             return None
         fault = self._random.choice(self._faults)
         self.made[fault] += 1
@@ -174,13 +172,14 @@ class RandomFaults:
 
 
 class Relay(ThreadingHTTPServer):
-    """Passes requests on to a server, unless ``answer`` has another answer for the method and path of one."""
+    """Passes requests on to a server, each after ``delay`` seconds, unless ``answer`` has another answer for the method
+    and path of one."""
 
     daemon_threads = True
 
     def __init__(self, target: str) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.target, self.ignores_conditions, self.delay = target, False, 0.0
+        self.target, self.ignores_conditions, self.delay, self.late = target, False, 0.0, 0.1
         self.answer: Callable[[str, str], Answer] = passed_on
         self.requests: list[tuple[str, str]] = []
 
@@ -223,6 +222,7 @@ def relaying(target: str) -> Iterator[Relay]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: Relay
 
     def _pass(self) -> None:
@@ -234,7 +234,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._cut()
             return
         body = self.rfile.read(size)
-        time.sleep(server.delay + (_LATE if answer is Fault.SLOW else 0))
+        time.sleep(server.delay)
         if isinstance(answer, tuple):
             self._send(*answer)
         elif answer is Fault.CUT:
@@ -257,6 +257,8 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is Fault.LOST_503:
             self._send(*THROTTLED)
             return
+        if fault is Fault.LATE:
+            time.sleep(self.server.late)
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             if name.lower() not in ("content-length", "transfer-encoding", "connection"):
