@@ -9,9 +9,11 @@ import pytest
 from airflow.sdk import Connection
 
 from airflow_provider_odf import object_stores
-from airflow_provider_odf.errors import InvalidInput, StorageError
+from airflow_provider_odf.errors import EngineLost, InvalidInput, StorageError
 from airflow_provider_odf.hooks import connections
 from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.protocol import RawQueryRequest, ReadStep, Transform
+from airflow_provider_odf.runner import SparkSubmitRunner
 from tests.s3 import Guarded, guarded_s3, relaying
 
 
@@ -218,3 +220,22 @@ def test_google_needs_its_package(connect):
         InvalidInput, match=r"^connection 'lake' needs the package apache-airflow-providers-google: install it$"
     ):
         connections.access("gs://bucket")
+
+
+def test_a_driver_has_credentials_in_its_environment_alone(connect, guarded, tmp_path: Path):
+    connect(**aws(guarded))
+    OdfHook(store="s3://bucket/odf").get_conn()
+    object_stores.client("s3://bucket")
+    program = tmp_path / "spark-submit"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {tmp_path}/arguments\nenv > {tmp_path}/environment\n{COPY}')
+    program.chmod(0o755)
+    request = RawQueryRequest(("/none",), "/none", Transform("spark", ()), ReadStep("Csv"))
+    with SparkSubmitRunner("local[1]", spark_submit=str(program)) as runner, pytest.raises(EngineLost):
+        runner.submit(request).result(60)
+    assert '"/none"' in (tmp_path / "request").read_text()
+    assert guarded.secret in (tmp_path / "environment").read_text()
+    assert [name for name in ("arguments", "request") if guarded.secret in (tmp_path / name).read_text()] == []
+
+
+COPY = 'for argument; do case $argument in *request.json) cp "$argument" "${0%/*}/request";; esac; done\nexit 1\n'
+"""Keeps the request beside the program."""
