@@ -31,6 +31,7 @@ CASES = (
     "derivative",
     "replay",
     "growth",
+    "cluster",
 )
 
 

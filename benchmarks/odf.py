@@ -35,10 +35,10 @@ content:
     return path
 
 
-def run(store: Path, *manifests: Path, environment: Mapping[str, str] | None = None) -> Run:
-    """``odf run`` as a user starts it."""
+def run(store: Path, *arguments: Path | str, environment: Mapping[str, str] | None = None) -> Run:
+    """``odf run`` of manifests, with options, as a user starts it."""
     return program(
-        [ODF, "run", *map(str, manifests), "--store", str(store)], environment=os.environ | dict(environment or {})
+        [ODF, "run", *map(str, arguments), "--store", str(store)], environment=os.environ | dict(environment or {})
     )
 
 

@@ -22,7 +22,7 @@ UNSHARE = ("unshare", "--mount", *(() if os.geteuid() == 0 else ("--map-root-use
 
 
 @contextmanager
-def standalone(folder: Path, workers: int = 1, hidden: Path | None = None) -> Iterator[str]:
+def standalone(folder: Path, workers: int = 1, hidden: Path | None = None, memory: str = "1g") -> Iterator[str]:
     """The URL of a standalone cluster with one core and one process for each worker. They see a hidden folder empty."""
     port, master_ui, *worker_ui = free_ports(2 + workers)
     url = f"spark://127.0.0.1:{port}"
@@ -31,7 +31,7 @@ def standalone(folder: Path, workers: int = 1, hidden: Path | None = None) -> It
     place = ["--host", "127.0.0.1", "--webui-port"]
     roles = [("master.Master", [*place, str(master_ui), "--port", str(port)])]
     for ui in worker_ui:
-        size = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work-{ui}")]
+        size = ["--cores", "1", "--memory", memory, "--work-dir", str(folder / f"work-{ui}")]
         roles.append(("worker.Worker", [*place, str(ui), *size, url]))
     with open(folder / "cluster.log", "wb") as log:
         processes = [

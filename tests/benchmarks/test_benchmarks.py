@@ -64,6 +64,13 @@ def test_growth_is_drawn(tmp_path: Path) -> None:
 
 
 @pytest.mark.benchmark
+def test_one_worker_and_two() -> None:
+    one, two = run("cluster")
+    assert (one["subject"], two["to"]) == ("odf run, one worker", "odf run, one worker")
+    assert one["note"].startswith("2,000 rows, largest executor ")
+
+
+@pytest.mark.benchmark
 def test_changes() -> None:
     rows = {r["subject"]: r for r in run("snapshot", "few_changes", "small_change")}
     assert rows["no changed row, other bytes"]["to"] == "plain Spark copy, started"

@@ -68,7 +68,7 @@ def test_a_changelog_gains_a_column(polled: Make, form: str) -> None:
 
 @pytest.mark.parametrize("kind", ["Ledger", "Snapshot", "UpsertStream"])
 def test_a_cached_state_serves_the_new_columns(polled: Make, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(state, "MAX_SLICES", 1)
+    monkeypatch.setattr(state, "CACHED_SLICES", 1)
     data = polled(OLD, kind, "k")
     data.poll(_rows((1, "a"), (2, "b")))
     (before,) = data.history

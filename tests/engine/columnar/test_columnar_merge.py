@@ -70,7 +70,7 @@ def test_arrow_and_spark_write_the_same_bytes(
     polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr(files, "SMALL", -1)
-    monkeypatch.setattr(states, "MAX_SLICES", 3)
+    monkeypatch.setattr(states, "CACHED_SLICES", 3)
     monkeypatch.setattr(new_rows, "PIECE", 5)
     monkeypatch.setattr(difference, "PIECE", 5)
     rng = random.Random(seed)
@@ -116,7 +116,7 @@ def test_csv_has_the_same_bytes(polled: Make, tmp_path: Path, monkeypatch: pytes
         monkeypatch.setattr(sorted_runs, "RUN_BYTES", 600)
         monkeypatch.setattr(sorted_runs, "BATCH", 2)
         monkeypatch.setattr(append, "PIECE", 11)
-    monkeypatch.setattr(states, "MAX_SLICES", 2)
+    monkeypatch.setattr(states, "CACHED_SLICES", 2)
     monkeypatch.setattr(new_rows, "PIECE", 7)
     monkeypatch.setattr(difference, "PIECE", 7)
     rng, keys = random.Random(3), () if kind == "Append" else ("id",)
@@ -204,16 +204,18 @@ def test_columns_that_are_new(polled: Make, tmp_path: Path, monkeypatch: pytest.
 
 def test_a_cache_without_order_is_put_in_order(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "SMALL", -1)
+    monkeypatch.setattr(states, "CACHED_BYTES", -1)
     data = polled("", "Snapshot", "id")
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"id": [1, 2, 3]}), path)
     data.poll(path, kind="Parquet")
     about = Path(data.state.path, "state.json")
-    (cached,) = Path(data.state.path).glob("*.parquet")
+    (cached,) = Path(data.state.path).glob("f1620*")
     rows = pq.read_table(cached, columns=["event_time", "id"])
     cached.unlink()
     pq.write_table(rows.take([2, 0, 1]), cached)
-    about.write_text(json.dumps(json.loads(about.read_text()) | {"files": {cached.name: cached.stat().st_size}}))
+    parts = {cached.name: [cached.stat().st_size, 3, ""]}
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"files": parts}))
     monkeypatch.setattr(partitioned_merge, "write", _refuse)
     assert data.poll(path, kind="Parquet").slices == (None,)
     assert not [line for line in data.progress if "damaged" in line or "again" in line]
