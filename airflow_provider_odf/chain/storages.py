@@ -27,6 +27,17 @@ STORAGES: dict[str, Callable[[str], Storage]] = {
 }
 """Scheme of a store's URI -> its storage. A path has the scheme ``file``."""
 
+_HDFS = (
+    "HDFS cannot move a ref on the condition that no other writer has moved it, so two writers could lose each other's "
+    "blocks: use an object store, or a folder of a mounted file system that has locks"
+)
+_REASONS = {
+    **dict.fromkeys(("hdfs", "webhdfs", "swebhdfs"), _HDFS),
+    **dict.fromkeys(("s3a", "s3n"), "use s3://BUCKET/PREFIX"),
+    **dict.fromkeys(("wasb", "wasbs", "abfs"), "use abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX"),
+}
+"""Why a store cannot be at a URI of other schemes, and where it can."""
+
 
 def open_storage(uri_or_path: str) -> Storage:
     """Return the storage at a URI or path.
@@ -36,7 +47,6 @@ def open_storage(uri_or_path: str) -> Storage:
     is_uri = "://" in uri_or_path or uri_or_path.startswith("file:")
     scheme = urlsplit(uri_or_path).scheme if is_uri else "file"
     if scheme not in STORAGES:
-        raise InvalidInput(
-            f"store {uri_or_path}: unsupported location: use a local path, or a URI with one of {', '.join(STORAGES)}"
-        )
+        others = f"use a local path, or a URI with one of {', '.join(STORAGES)}"
+        raise InvalidInput(f"store {uri_or_path}: unsupported location: {_REASONS.get(scheme, others)}")
     return STORAGES[scheme](uri_or_path)

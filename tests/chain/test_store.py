@@ -39,10 +39,24 @@ def test_open_is_relative_to_the_working_directory(tmp_path, monkeypatch):
     assert Store.open("odf-store", tmp_path / "w").work_area == tmp_path / "w"
 
 
-@pytest.mark.parametrize("uri", ["ftp://host/key", "file://host/data", "hdfs://host/data"])
-def test_other_uris_are_refused(uri):
-    with pytest.raises(InvalidInput, match="unsupported location"):
+@pytest.mark.parametrize(
+    ("uri", "reason"),
+    [
+        ("ftp://host/key", "use a local path, or a URI with one of file, s3, gs, az, abfss, https, http"),
+        ("file://host/data", "use a local path or a file:///… URI"),
+        ("hdfs://host/data", "HDFS cannot move a ref on the condition that no other writer has moved it"),
+        ("webhdfs://host/data", "HDFS cannot move a ref on the condition that no other writer has moved it"),
+        ("s3a://bucket/data", "use s3://BUCKET/PREFIX"),
+        (
+            "wasbs://container@account.blob.core.windows.net",
+            "use abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PREFIX",
+        ),
+    ],
+)
+def test_other_uris_are_refused(uri, reason):
+    with pytest.raises(InvalidInput, match=r"^store ") as e:
         Store.open(uri)
+    assert str(e.value).startswith(f"store {uri}: unsupported location: {reason}")
 
 
 def test_a_dataset_exists_once_it_has_a_head(store):
