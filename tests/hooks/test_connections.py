@@ -14,6 +14,7 @@ from airflow_provider_odf.hooks import connections
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.protocol import RawQueryRequest, ReadStep, Transform
 from airflow_provider_odf.runner import SparkSubmitRunner
+from tests.object_servers import PROGRAMS
 from tests.s3 import Guarded, guarded_s3, relaying
 
 
@@ -212,6 +213,28 @@ def test_connections_of_azure(fields, options):
     if "extra" in fields:
         fields["extra"] = json.dumps(fields["extra"])
     assert connections._azure_options(Connection(conn_id="lake", **fields)) == options
+
+
+@pytest.mark.stores
+@pytest.mark.parametrize("program", ["versitygw", "azurite", "azurite-abfss"])
+def test_servers_of_other_makers(connect, tmp_path: Path, program):
+    with PROGRAMS[program](tmp_path) as server:
+        settings = server.settings(server.endpoint)
+        if program == "versitygw":
+            extra = {"endpoint_url": server.endpoint, "region_name": "us-east-1"}
+            kind, fields = "aws", {"login": "key", "password": "secret", "extra": extra}
+        else:
+            account = settings["AZURE_STORAGE_ACCOUNT_NAME"]
+            fields = {"login": account, "password": settings["AZURE_STORAGE_ACCOUNT_KEY"]}
+            kind, fields = "wasb", {**fields, "host": f"{server.endpoint}/{account}"}
+        scheme = server.bucket.partition("://")[0]
+        connect(kind, schemes=(scheme,), **fields)
+        OdfHook(store=f"{server.bucket}/odf").get_conn()
+        object_stores.client(server.bucket).put("a", b"1")
+        assert b"".join(object_stores.chunks(f"{server.bucket}/a")) == b"1"
+        connect(kind, schemes=(scheme,), **fields | {"password": "d3JvbmdLZXk="})
+        with pytest.raises(StorageError, match="check the credentials of connection 'lake' and their rights"):
+            b"".join(object_stores.chunks(f"{server.bucket}/a"))
 
 
 def test_google_needs_its_package(connect):
