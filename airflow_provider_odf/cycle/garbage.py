@@ -28,7 +28,7 @@ from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.chain.storage import PENDING, FileInfo
 from airflow_provider_odf.cycle import candidates, history
-from airflow_provider_odf.errors import CommitConflict, InvalidInput, OdfError
+from airflow_provider_odf.errors import ChainError, CommitConflict, InvalidInput
 from airflow_provider_odf.owned_folders import OWNER, is_owned, was_killed
 from airflow_provider_odf.seal import SEAL
 from airflow_provider_odf.source import work_area
@@ -177,13 +177,14 @@ def _mark(live: _Live, dataset: Dataset, ref: str, head: str, *, is_old: bool) -
     """Mark the files of a ref, unless it is old and waits for no decision; return False for a candidate without use.
 
     :raises ChainCorrupted: the chain is damaged, and the ref is not that of a candidate.
+    :raises StorageError: a block cannot be read now.
     """
     try:
         block_hash = dataset.head(ref)
         if block_hash is None or (is_old and candidates.is_settled(dataset, ref, block_hash, head)):
             return False
         live.mark(dataset, block_hash)
-    except OdfError:
+    except ChainError:
         if not ref.startswith(candidates.CANDIDATE):
             raise
         return False  # Its blocks are damaged: nobody can publish it.

@@ -52,6 +52,7 @@ def with_ids(manifest: Manifest, store: Store, new: Collection[DatasetAlias] = (
 
     :param new: datasets that will exist; their ids say so, see ``has_new_input``.
     :raises ManifestInvalid: the store has no such dataset, or an input is named twice.
+    :raises StorageError: an input cannot be read now.
     """
     snapshot = manifest.snapshot
     problems: list[Problem] = []
@@ -79,8 +80,7 @@ def _resolved(
         try:
             dataset = store.find(item.dataset_ref)
         except StorageError as e:
-            problems.append(Problem(place, f"input {item.dataset_ref} cannot be read: {e}"))
-            continue
+            raise StorageError(f"{place}: input {item.dataset_ref} cannot be read: {e}") from e
         if dataset is None and (name := store.alias_of(parse_ref(item.dataset_ref))) in new:
             update = {"dataset_ref": f"{_NEW}{name})", "alias": item.alias or str(name)}
             items.append(item.model_copy(update=update))

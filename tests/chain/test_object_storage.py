@@ -4,6 +4,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
@@ -167,6 +168,24 @@ def test_a_write_whose_answer_was_lost_counts(relay, behind_relay, fault, ref):
     relay.answer = once("PUT", "blocks", fault)
     assert behind_relay.put_if_absent("blocks/x", b"1") is False  # it cannot know who wrote it
     assert behind_relay.get("blocks/x") == b"1"
+
+
+def test_a_write_whose_answer_comes_too_late_counts(relay, behind_relay, monkeypatch, tmp_path):
+    monkeypatch.setitem(object_stores._CLIENT, "read_timeout", timedelta(seconds=2))
+    object_stores._client.cache_clear()
+    behind_relay.compare_and_set_ref("head", None, A)
+    relay.late, late = 5, lambda path: once("PUT", path, Fault.LATE)
+    relay.answer = late("refs(/|%2F)head")
+    behind_relay.compare_and_set_ref("head", A, B)
+    assert behind_relay.get_ref("head") == B
+    relay.answer = late("blocks")
+    behind_relay.put_if_absent("blocks/x", b"1")
+    relay.answer = late("info")
+    behind_relay.put("info/alias", b"name")
+    relay.answer = late("data")
+    (tmp_path / "slice").write_bytes(b"rows")
+    behind_relay.adopt("data/x", tmp_path / "slice")
+    assert [behind_relay.get(name) for name in ("blocks/x", "info/alias", "data/x")] == [b"1", b"name", b"rows"]
 
 
 def test_a_server_that_ignores_conditions_is_refused(object_server, relay, behind_relay, monkeypatch):

@@ -22,11 +22,13 @@ from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import publish
 from airflow_provider_odf.cycle.run import run
 from airflow_provider_odf.errors import ChainCorrupted, StorageError
+from airflow_provider_odf.evolution.inputs import with_ids
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
 from airflow_provider_odf.runner.local import LocalRunner
+from tests.manifests import derived
 from tests.s3 import EXPIRED, PASSING, THROTTLED, Answer, Fault, Relay, once, passed_on, relaying, try_few_times, use
 
 from .conftest import Write, cycle_of
@@ -170,6 +172,38 @@ def test_copies_on_this_machine_are_garbage_after_a_while(relay: Relay, uri: str
     replay(dataset)
     assert {item.kind for item in unused(store, store.dataset("numbers"), 0, is_idle=True)} == {"copy"}
     assert unused(store, dataset, 3600, is_idle=True) == []
+
+
+def test_an_input_that_cannot_be_read_now_is_an_error_to_try_again(relay: Relay, uri: str, write: Write):
+    alias = f"{long_chain(uri, 2).storage.uri}/info/alias"
+    file = write(
+        "big.yaml",
+        derived(
+            "big",
+            f"{{datasetRef: {uri}/numbers, alias: numbers}}",
+            "{kind: Sql, engine: spark, query: 'SELECT description FROM numbers'}",
+        ),
+    )
+    (manifest,) = load([file]).manifests
+    relay.answer = lambda method, path: THROTTLED
+    with pytest.raises(
+        StorageError, match=rf"big.yaml:8:29: input {uri}/numbers cannot be read: {alias}: the server"
+    ) as e:
+        with_ids(manifest, Store.open(f"{uri}-2"))
+    assert e.value.is_transient
+
+
+def test_a_candidate_that_cannot_be_read_now_is_no_garbage(relay: Relay, uri: str):
+    dataset = long_chain(uri, 2)
+    (draft := Draft(dataset, replay(dataset))).append(model.SetInfo(description="new"), TIME)
+    dataset.storage.compare_and_set_ref("candidate-1", None, draft.state.head)
+    dataset.storage.forget_copies()
+    relay.answer = lambda method, path: THROTTLED if draft.state.head in path else None
+    with pytest.raises(StorageError, match=f"{draft.state.head}: the server cannot answer now"):
+        unused(Store.open(uri), Store.open(uri).dataset("numbers"), 0, is_idle=True)
+    relay.answer = passed_on
+    dataset.storage.forget_copies()
+    assert unused(Store.open(uri), Store.open(uri).dataset("numbers"), 0, is_idle=True) == []
 
 
 @pytest.mark.parametrize(
