@@ -35,14 +35,14 @@ content:
     return path
 
 
-def run(store: Path, *arguments: Path | str, environment: Mapping[str, str] | None = None) -> Run:
+def run(store: Path | str, *arguments: Path | str, environment: Mapping[str, str] | None = None) -> Run:
     """``odf run`` of manifests, with options, as a user starts it."""
     return program(
         [ODF, "run", *map(str, arguments), "--store", str(store)], environment=os.environ | dict(environment or {})
     )
 
 
-def inspect(command: str, name: str, store: Path, *options: str) -> Run:
+def inspect(command: str, name: str, store: Path | str, *options: str) -> Run:
     """``odf log``, ``odf verify`` and their like on one dataset."""
     return program([ODF, command, name, *options, "--store", str(store)])
 

@@ -87,6 +87,15 @@ def test_large_inputs_and_many_files() -> None:
     assert rows["odf run, unchanged, ByName"]["jvms"] == rows["odf verify, ByName"]["jvms"] == 0
 
 
+@pytest.mark.benchmark
+def test_a_store_in_a_bucket() -> None:
+    rows = {r["subject"]: r for r in run("object_store")}
+    assert rows["publish in a bucket"]["to"] == "publish in a folder"
+    assert rows["odf log in a folder"]["note"] == "2,000 blocks"
+    assert rows["odf log in a bucket, first"]["note"] == "2,006 requests"
+    assert rows["odf log in a bucket, again"]["note"] == "4 requests"
+
+
 def test_large_csv_has_quoted_texts_and_times_as_rfc_3339(tmp_path: Path) -> None:
     header, first, *rest = data.write_csv(1000, tmp_path / "table.csv").read_text().splitlines()
     assert header == "id,name,city,price,ratio,quantity,day,event_time,is_on,note"
