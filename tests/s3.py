@@ -187,6 +187,10 @@ class Relay(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):  # A client may be gone before a late answer.
+            super().handle_error(request, client_address)
+
     def kinds(self) -> Counter[str]:
         """Return how many requests of each kind came since the last call; listings are a kind of their own."""
         kinds = Counter("LIST" if _is_listing(method, path) else method for method, path in self.requests)
