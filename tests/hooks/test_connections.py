@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import timedelta
@@ -256,7 +257,8 @@ def test_a_driver_has_credentials_in_its_environment_alone(connect, guarded, tmp
     with SparkSubmitRunner("local[1]", spark_submit=str(program)) as runner, pytest.raises(EngineLost):
         runner.submit(request).result(60)
     assert '"/none"' in (tmp_path / "request").read_text()
-    assert guarded.secret in (tmp_path / "environment").read_text()
+    (handed_down,) = re.findall("^ODF_OBJECT_STORE_SECRETS=(.*)$", (tmp_path / "environment").read_text(), re.M)
+    assert json.loads(handed_down)["s3://bucket"]["credential"]["secret_access_key"] == guarded.secret
     assert [name for name in ("arguments", "request") if guarded.secret in (tmp_path / name).read_text()] == []
 
 
