@@ -82,7 +82,7 @@ test-stores: setup $(STORES)/ready ## Run stores on servers of S3, Azure and Goo
 	@PATH=$(STORES):$(STORES)/node_modules/.bin:$$PATH $(UV) run --frozen pytest -m stores $(ARGS)
 
 .PHONY: torture
-torture: setup ## Flip random bits in the files that runs keep, and look at what the next run makes of it
+torture: setup ## Flip random bits in files that runs keep, and make random faults of an object store, and look at the next run
 	@$(UV) run --frozen pytest -m torture -s $(ARGS)
 
 .PHONY: lint
