@@ -3,6 +3,7 @@ next run without faults makes the blocks of a run that had none."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -154,7 +155,7 @@ def assert_clear(error: OdfError, uri: str) -> None:
     """Assert that an error is of the store, says where and what to do next, in one line and without a secret."""
     text = str(error)
     assert type(error) is StorageError, repr(error)
-    assert text.startswith(f"{uri}/"), text
+    assert re.match(rf"(\S+\.yaml:\d+:\d+: input \S+ cannot be read: )?{uri}/", text), text
     assert any(step in text for step in ("run again", "renew them", "set it", "check the credentials")), text
     assert not any(word in text for word in ("\n", "Traceback", "t0psecret", "Generic")), text
 
