@@ -13,12 +13,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from airflow_provider_odf.errors import InvalidInput, StorageError
 
@@ -44,8 +43,12 @@ _NO_CREDENTIALS = re.compile(r"credential provider: \w+: (.*)")
 BLOCK = 8 * 1024 * 1024
 """Bytes that a sequential read asks for at once."""
 
-_MOST_COPIED = 5 * 1000**3
-"""Bytes of an object that S3 copies in one request."""
+_PART = 5 << 20
+"""Bytes of each part of an upload. S3 takes no smaller ones."""
+
+_MOST_COPIED = 256 << 20
+"""Bytes of an object that a server copies in one request. It answers when it is done, so a larger one could take longer
+than the client waits. S3 refuses more than 5 GB."""
 
 # The time decides when it is enough. Each pause is random, from the shortest one to `base` times the one before: with a
 # base of 2 they would hardly grow.
@@ -238,14 +241,19 @@ def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:
         yield from map(bytes, stream)
 
 
-def put(uri: str, content: bytes | Path) -> None:
-    """Write an object: bytes, or a file, which is sent in parts if it is large.
+def put(uri: str, content: bytes | BinaryIO, size: int) -> None:
+    """Write an object of so many bytes, in parts if it is large.
 
     :raises StorageError: it cannot be written.
     """
     bucket, key = split(uri)
     with errors(uri):
-        client(bucket).put(key, content)
+        client(bucket).put(key, content, chunk_size=part_size(size))
+
+
+def part_size(size: int) -> int:
+    """Return the bytes of each part of an upload, of which S3 takes 10,000."""
+    return max(_PART, size // 9_000)
 
 
 def copy(source: str, target: str, size: int) -> None:
@@ -258,17 +266,7 @@ def copy(source: str, target: str, size: int) -> None:
         if size <= _MOST_COPIED:
             client(bucket).copy(key, name)
         else:
-            client(bucket).put(name, chunks(source))
-
-
-def delete(uri: str) -> None:
-    """Remove an object, if it is there.
-
-    :raises StorageError: it cannot be removed.
-    """
-    bucket, key = split(uri)
-    with errors(uri), suppress(FileNotFoundError):
-        client(bucket).delete(key)
+            client(bucket).put(name, chunks(source), chunk_size=part_size(size))
 
 
 @contextmanager

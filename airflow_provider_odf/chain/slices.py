@@ -82,8 +82,8 @@ def _on_this_machine(dataset: Dataset) -> LocalStorage:
 
 
 def adopt(dataset: Dataset, part: DataSlice, source: str) -> None:
-    """Take a finished file as that of a slice: one of this machine, or an object of the store's bucket. It may be
-    moved.
+    """Take a finished file as that of a slice: one of this machine, which may be moved, or an object of the store's
+    bucket.
 
     :raises StorageError: the object has another size than the slice.
     """

@@ -127,19 +127,21 @@ class Workplace:
         def located(path: Path, place: str) -> str:
             if passed is not None and passed in path.parents:
                 return exchange.location(path.relative_to(work).as_posix())
-            uploads.update(
-                {f"{place}/{path.name}": path}
-                if path.is_file()
-                else {f"{place}/{p.relative_to(path.parent).as_posix()}": p for p in path.rglob("*") if p.is_file()}
-            )
+            uploads[f"{place}/{path.name}"] = path
             return self.engine.location(f"{place}/{path.name}")
 
         result = tuple(
-            replace(file, paths=tuple(located(Path(path), f"in/{i}-{j}") for j, path in enumerate(file.paths)))
+            replace(file, paths=tuple(located(path, f"in/{i}-{j}") for j, path in enumerate(_parts(file.paths))))
             for i, file in enumerate(files)
         )
         hand_over(uploads, self.engine)
         return result
+
+
+def _parts(paths: Iterable[str]) -> Iterator[Path]:
+    """Yield files, in place of folders their files: an object store has no folders."""
+    for path in map(Path, paths):
+        yield from sorted(p for p in path.iterdir() if p.name[0] not in "._") if path.is_dir() else [path]
 
 
 @contextmanager

@@ -45,7 +45,7 @@ waits for the lock of refs at most half as long."""
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report",
             "info/publications": "publication"}  # fmt: skip
 _REFS = ("candidate", "earlier history")
-_RECORDS = (slices.RECORD, state.FILE, history.NOTE)
+_RECORDS = (slices.RECORD, state.FILE, history.NOTE, history.NEWEST)
 """Files in the cache directory of a dataset beside its state caches."""
 _OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
 _HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub", "info/publications")
@@ -110,11 +110,13 @@ def unused(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool =
     hidden = [
         item for folder in _HIDDEN for item in _files(dataset, "file", folder, cutoff) if item.name.startswith(PENDING)
     ]
-    caches = _caches(store, alias, cutoff)
+    caches, shared = _old(alias, "cache", store.cache(alias), "*", cutoff), _shared_caches(store, alias, cutoff)
+    newest = history.exchanged(store.shared_cache(alias)) if shared else []
     folders = (store.cache(alias) / name for name in ("data", "blocks"))
     copies = [item for folder in folders for item in _old(alias, "copy", folder, "*", cutoff)]
     live, candidates = _mark_all(dataset, cutoff)
     unreachable = [item for item in (*files, *caches) if _is_named(item) and item.name not in live]
+    unreachable += [i for i in shared if _is_named(i) and (i.name not in live or i.name not in newest)]
     return [*candidates, *unreachable, *hidden, *copies, *_work(store, alias, cutoff, is_idle)]
 
 
@@ -123,7 +125,7 @@ def find_gone(store: Store, older_than: float, *, is_idle: bool = False) -> list
     cutoff = _cutoff(older_than, is_idle)
     items: list[Garbage] = []
     for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
-        caches = _caches(store, alias, cutoff)
+        caches = [*_old(alias, "cache", store.cache(alias), "*", cutoff), *_shared_caches(store, alias, cutoff)]
         items += filter(lambda item: _is_named(item) or item.name in _RECORDS, caches)
         items += (item for name in _OF_RUNS for item in _old(alias, "work folder", store.scratch(alias), name, cutoff))
         items += (item for item in _passed(store, alias) if item.modified < cutoff)
@@ -202,10 +204,9 @@ def _work(store: Store, alias: str, cutoff: float, is_idle: bool) -> Iterator[Ga
         yield from (item for item in passed if fnmatch(item.name, pattern) and item.modified < oldest)
 
 
-def _caches(store: Store, alias: str, cutoff: float) -> list[Garbage]:
-    """Return caches that are older than a time, on this machine and in the exchange."""
-    shared = (item for item in _exchanged("cache", alias, store.shared_cache(alias)) if item.modified < cutoff)
-    return [*_old(alias, "cache", store.cache(alias), "*", cutoff), *shared]
+def _shared_caches(store: Store, alias: str, cutoff: float) -> list[Garbage]:
+    """Return caches in the exchange that are older than a time."""
+    return [item for item in _exchanged("cache", alias, store.shared_cache(alias)) if item.modified < cutoff]
 
 
 def _passed(store: Store, alias: str) -> Iterator[Garbage]:

@@ -45,7 +45,7 @@ has no block to write; without the note, the next run evaluates the query again.
 ABOUT = "state.json"
 """File of a cache with the hashes of its other files, as the engine computed them."""
 
-_NEWEST = "newest.json"
+NEWEST = "newest.json"
 """Object of the exchange with the blocks of its caches, the newest last, so that a merge lists nothing."""
 
 _MOST_CACHES = 2
@@ -62,7 +62,7 @@ def history(
     store: Store, dataset: Dataset, state: ChainState, progress: Progress, *, passes_objects: bool = False
 ) -> tuple[protocol.HistorySlice, ...]:
     """Return the slices of a dataset up to a state, in offset order, for the engine to read: paths of this machine,
-    compared with their hashes, or URIs, whose readers compare them.
+    compared with their hashes, or URIs of objects, which are compared when they are copied to the machine of a reader.
 
     :param passes_objects: whether the engine may not see the disk of this machine.
     :raises ChainCorrupted: a slice on this machine is missing, or is not what its physical hash says.
@@ -70,7 +70,7 @@ def history(
     """
     if passes_objects and isinstance(dataset.storage, ObjectStorage):
         return tuple(protocol.HistorySlice(slices.location(dataset, s), _interval(s)) for s in state.slices)
-    if passes_objects and not isinstance(dataset.storage, LocalStorage):
+    if passes_objects:
         raise InvalidInput(
             f"dataset {dataset.alias}: tasks of Spark elsewhere cannot read {dataset.storage.location()}: copy the "
             "dataset into an object store with `odf copy`, or merge without a cluster"
@@ -84,6 +84,18 @@ def history(
 
 def _interval(part: model.DataSlice) -> protocol.OffsetInterval:
     return protocol.OffsetInterval(part.offset_interval.start, part.offset_interval.end)
+
+
+def exchanged(storage: Storage) -> list[str]:
+    """Return the blocks of the caches in an exchange, the newest last.
+
+    :raises StorageError: they cannot be read now.
+    """
+    try:
+        names = json.loads(storage.get(NEWEST) or b"[]")
+    except ValueError:
+        return []
+    return [name for name in names if is_hash(name)] if isinstance(names, list) else []
 
 
 @dataclass(frozen=True)
@@ -134,8 +146,8 @@ class StateCaches:
                 places = {name: here(name) if is_object else Path(here(name)) for name in hashes}
                 exchange.hand_over({f"{block_hash}/{name}": place for name, place in places.items()}, self.exchange)
                 self.exchange.put(f"{block_hash}/{SEAL}", seal)
-                names = [*(name for name in self._exchanged(self.exchange) if name != block_hash), block_hash]
-                self.exchange.put(_NEWEST, json.dumps(names[-_MOST_CACHES:]).encode())
+                names = [*(name for name in exchanged(self.exchange) if name != block_hash), block_hash]
+                self.exchange.put(NEWEST, json.dumps(names[-_MOST_CACHES:]).encode())
                 for old in names[:-_MOST_CACHES]:
                     self.exchange.remove_folder(old)
 
@@ -149,21 +161,14 @@ class StateCaches:
         for old in self._here()[:-_MOST_CACHES]:
             shutil.rmtree(old, ignore_errors=True)
 
-    @staticmethod
-    def _exchanged(storage: Storage) -> list[str]:
-        """Return the blocks of the caches in the exchange, the newest last."""
-        with contextlib.suppress(ValueError, StorageError):
-            names = json.loads(storage.get(_NEWEST) or b"[]")
-            return [name for name in names if is_hash(name)] if isinstance(names, list) else []
-        return []
-
     def _names(self, base: ChainState) -> set[str]:
         """Return the blocks that have caches. In the exchange, they are looked for only if a history so long has
         some."""
         names = set() if self.passes_objects else {path.name for path in self._here()}
         is_long = len(base.slices) >= CACHED_SLICES or sum(s.size for s in base.slices) > CACHED_BYTES
         if self.exchange is not None and is_long:
-            names.update(self._exchanged(self.exchange))
+            with contextlib.suppress(StorageError):
+                names.update(exchanged(self.exchange))
         return names
 
     def _intact(self, block_hash: str) -> str | None:
@@ -195,7 +200,8 @@ class StateCaches:
                 self._say_damaged(self.exchange.location(block_hash))
                 self._drop(self.exchange, block_hash)
                 return None
-            exchange.bring(self.exchange, [f"{block_hash}/{name}" for name in (*hashes, SEAL)], self.directory)
+            for names in (hashes, (SEAL,)):  # with its seal a cache is complete
+                exchange.bring(self.exchange, [f"{block_hash}/{name}" for name in names], self.directory)
         altered = first_altered(target, dataset=self.dataset_id, block=block_hash)
         if altered is None:
             return str(target)
@@ -210,7 +216,7 @@ class StateCaches:
         return hashes if hashes is not None and all(map(exchange.is_inside, hashes)) else None
 
     def _drop(self, storage: Storage, block_hash: str) -> None:
-        storage.put(_NEWEST, json.dumps([name for name in self._exchanged(storage) if name != block_hash]).encode())
+        storage.put(NEWEST, json.dumps([name for name in exchanged(storage) if name != block_hash]).encode())
         storage.remove_folder(block_hash)
 
     def _say_damaged(self, place: object) -> None:

@@ -76,9 +76,7 @@ class _Merge(Step):
         head = self.draft.state.head
         if head == self.base.head:
             return UpToDate()
-        if success.new_state is not None:
-            self.caches.keep(success.new_state, head)
-        return self.claim(
+        candidate = self.claim(
             [new for _, new in labeled if new is not None],
             success.report,
             (*inputs.notices, *success.notices),
@@ -87,6 +85,9 @@ class _Merge(Step):
             folder=str(self.cycle.manifest.file.parent) if self.cycle.manifest else None,
             is_pushed=self.input.pushed is not None,
         )
+        if success.new_state is not None:
+            self.caches.keep(success.new_state, head)
+        return candidate
 
     def submit(self, source: Source, inputs: EngineInputs, work: Workplace) -> protocol.MergeSuccess:
         """Return the engine's answer.

@@ -20,7 +20,7 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from airflow_provider_odf import object_stores
-from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.errors import InvalidQuery, StorageError
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records.schema import READ_AS
 
@@ -133,6 +133,8 @@ def _batches(part: _Part, wanted: set[str]) -> Iterator[pa.RecordBatch]:
         # Arrow calls damaged pages an OSError too, but of no number.
         if isinstance(e, FileNotFoundError) or (isinstance(e, OSError) and e.errno is not None):
             raise
+        if files.drop_copy(part.uri):
+            raise StorageError(f"{part.uri}: the copy on this machine was damaged, and is removed: run again") from None
         raise InvalidQuery(f"{part.uri}: the Parquet file is damaged: {' '.join(str(e).split())}") from None
 
 

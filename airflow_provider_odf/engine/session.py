@@ -124,24 +124,40 @@ def start_local(
 
 
 EXECUTORS = "spark.executorEnv."
+_FAMILIES = ("AWS_", "GOOGLE_", "AZURE_", SECRETS)
+"""Beginnings of the variables that give access to object stores."""
 _MACHINE = re.compile(r"_FILE$|_PATH$|_URI$|_DIR$|PROFILE|GOOGLE_APPLICATION_CREDENTIALS|GOOGLE_SERVICE_ACCOUNT$")
 """Names of variables that only mean something on the machine of the driver: paths, and addresses of its role."""
+_PLACE = re.compile("ENDPOINT|REGION|ALLOW_HTTP")
+"""Names of variables that say where a store is, not who asks."""
 
 
 def credentials(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that give executors the access of this process to object stores, which is in variables of
-    its environment. They are set inside the driver only, and Spark shows them nowhere. Those that the user sets for
-    executors win."""
+    its environment. They are set inside the driver, and hidden by Spark.
+
+    Of a provider, executors get all variables or none, so that two identities are never mixed: none if the user has
+    set one for executors. If the identity is a role of this machine, by a file with a token, they get the place alone.
+    """
     from pyspark import SparkConf
 
     known = SparkConf()
-    of_stores = ("AWS_", "GOOGLE_", "AZURE_", SECRETS)
-    names = [n for n in environment if n.startswith(of_stores) and not _MACHINE.search(n)]
-    variables = {f"{EXECUTORS}{name}": environment[name] for name in names}
+    variables: dict[str, str] = {}
+    for family in _FAMILIES:
+        own = {name: value for name, value in environment.items() if name.startswith(family)}
+        if any(key.startswith(EXECUTORS + family) for key, _ in known.getAll()):
+            continue
+        is_of_machine = any(name.endswith("_TOKEN_FILE") for name in own)
+        variables |= {
+            f"{EXECUTORS}{name}": value
+            for name, value in own.items()
+            if not _MACHINE.search(name) and (_PLACE.search(name) or not is_of_machine)
+        }
     hidden = known.get("spark.redaction.regex", "(?i)secret|password|token|access[.]?key")
     return {
-        **{key: value for key, value in variables.items() if not known.contains(key)},
-        "spark.redaction.regex": f"{hidden}|{re.escape(EXECUTORS)}(AWS|GOOGLE|AZURE)_",
+        **variables,
+        # YARN logs the variables by their own names.
+        "spark.redaction.regex": f"{hidden}|(AWS|GOOGLE|AZURE)_",
     }
 
 

@@ -22,6 +22,9 @@ from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, InvalidQue
 from airflow_provider_odf.object_stores import is_object
 from airflow_provider_odf.protocol import SqlQueryStep
 
+_STORED = re.compile("/data/f1620[0-9a-f]{64}$")
+"""The end of the URI of a slice of a dataset."""
+
 USER_CLASSES = ("0A", "21", "22", "23", "42", "46", "54", "56", "P0")
 """Classes of SQLSTATE codes that the data or the query cause.
 
@@ -109,6 +112,8 @@ def storage_failure(error: BaseException, scratch: str) -> StorageError | None:
     raised = _raised_in_worker(error, StorageError)
     if raised is not None:
         return StorageError(raised)
+    if (missing := _missing_object(error)) is not None:
+        return StorageError(f"{missing}: the object is missing: run again")
     if (refused := system_error(error)) is not None:
         return storage_error(refused)
     quoted = quoted_system_error("\n".join([root_cause(error), *map(str, _chain(error))]))
@@ -123,10 +128,15 @@ def storage_failure(error: BaseException, scratch: str) -> StorageError | None:
 
 def corrupted(error: BaseException) -> str | None:
     """Return what is wrong with a stored file, None for other errors."""
-    missing = _raised(error, FileNotFoundError)
-    if missing is not None and is_object(missing):
+    missing = _missing_object(error)
+    if missing is not None and _STORED.search(missing):
         return f"{missing}: the file is missing"
     return _raised(error, ChainCorrupted)
+
+
+def _missing_object(error: BaseException) -> str | None:
+    missing = _raised(error, FileNotFoundError)
+    return missing if missing is not None and is_object(missing) else None
 
 
 def _raised(error: BaseException, kind: type[Exception]) -> str | None:

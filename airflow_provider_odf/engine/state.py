@@ -230,7 +230,7 @@ def _link(history: History, directory: str) -> list[_Part]:
 
 def _put(directory: str, about: bytes) -> None:
     if object_stores.is_object(directory):
-        object_stores.put(f"{directory}/{_ABOUT}", about)
+        object_stores.put(f"{directory}/{_ABOUT}", about, len(about))
     else:
         Path(directory, _ABOUT).write_bytes(about)
 

@@ -88,13 +88,14 @@ def open_runner(spark_conn_id: str | None = None, conf: Mapping[str, str] = NO_S
     return RUNNERS[kind](spark_conn_id, conf)
 
 
-def local(conf: Mapping[str, str] = NO_SETTINGS) -> LocalRunner:
-    """Return a runner with Spark in a child process, as ``[odf] local_master`` and ``local_memory`` configure it."""
+def local(conf: Mapping[str, str] = NO_SETTINGS, *, reads_objects: bool = False) -> LocalRunner:
+    """Return a runner with Spark in a child process, as ``[odf] local_master`` and ``local_memory`` configure it;
+    ``reads_objects`` is that of `LocalRunner`."""
     from airflow_provider_odf.runner import LocalRunner
 
     values = settings.read()
     memory = {"spark.driver.memory": values.local_memory} if values.local_memory else {}
-    return LocalRunner(values.local_master, {**conf, **memory})
+    return LocalRunner(values.local_master, {**conf, **memory}, reads_objects=reads_objects)
 
 
 def spark_submit(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> SparkSubmitRunner:
@@ -144,7 +145,7 @@ def spark_connect(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> 
         raise InvalidInput(
             f"connection {spark_conn_id!r}: the host has a path, which Spark Connect does not allow"
         ) from None
-    return ConnectRunner(url, local(conf))
+    return ConnectRunner(url, local(conf, reads_objects=True))
 
 
 RUNNERS: Mapping[str, Callable[[str, Mapping[str, str]], Runner]] = {

@@ -10,12 +10,13 @@ import fcntl
 import hashlib
 import io
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,6 +44,9 @@ _FOOTER = 64 << 10
 
 _REQUESTS = 16
 """Requests for sizes and footers that are sent at once."""
+
+_HASH = re.compile("f1620[0-9a-f]{64}")
+"""Names of slices and of parts of states: hashes of their content."""
 
 _DAYS = 7
 """Days after its last use that a copy in the user's cache is kept."""
@@ -76,7 +80,16 @@ def local(
 def _copy_of(uri: str, folder: Path | None = None) -> Path | None:
     """Return the path of the copy of an object under the hash of its content, None for other files."""
     name = uri.rpartition("/")[2]
-    return (folder or user_cache() / "data") / name if name.startswith("f1620") else None
+    return (folder or user_cache() / "data") / name if _HASH.fullmatch(name) else None
+
+
+def drop_copy(uri: str) -> bool:
+    """Remove the copy of an object from the user's cache, since it is damaged. Return whether there was one."""
+    copy = _copy_of(uri) if object_stores.is_object(uri) else None
+    if copy is None or not copy.exists():
+        return False
+    copy.unlink(missing_ok=True)
+    return True
 
 
 @contextmanager
@@ -94,8 +107,10 @@ def _one_at_a_time(copy: Path) -> Iterator[None]:
         os.close(lock)
 
 
+@cache
 def _drop_unused(folder: Path) -> None:
-    """Remove the copies that nobody has used for some days. No store cleans up this folder, see `local`."""
+    """Remove the copies that nobody has used for some days, once in each process. No store cleans up this folder, see
+    `local`."""
     for file in folder.iterdir():
         with suppress(OSError):
             if file.name.startswith("f1620") and time.time() - file.stat().st_mtime > _DAYS * 24 * 3600:

@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -227,7 +227,7 @@ _BLOCK = 1 << 20
 
 _PENDING_BLOCKS = 16
 
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def local_folder(directory: str) -> Path:
@@ -249,7 +249,9 @@ class HashedFile(io.RawIOBase):
         self._directory, folder = directory, local_folder(directory)
         make_folders(folder)
         self._unfinished = folder / f".{uuid.uuid4().hex}.unfinished"
-        self._file: IO[bytes] = os.fdopen(os.open(self._unfinished, _NEW, closed_files.FILE), "wb")
+        self._file: BinaryIO = os.fdopen(os.open(self._unfinished, _NEW, closed_files.FILE), "w+b")
+        if object_stores.is_object(directory):
+            self._unfinished.unlink()  # nobody else would, if this process is killed
         self._hash = hashlib.sha3_256()
         self._stage = Stage("physical-hash", _PENDING_BLOCKS)
         self._block = bytearray()
@@ -282,7 +284,8 @@ class HashedFile(io.RawIOBase):
         self._file.flush()
         name = multiformats.multihash(multiformats.SHA3_256, self._hash.digest())
         if object_stores.is_object(self._directory):
-            object_stores.put(uri := f"{self._directory}/{name}", self._unfinished)
+            self._file.seek(0)
+            object_stores.put(uri := f"{self._directory}/{name}", self._file, self.size)
             return uri
         os.fsync(self._file.fileno())
         path = self._unfinished.with_name(name)

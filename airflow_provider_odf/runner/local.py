@@ -54,7 +54,8 @@ class LocalRunner(Runner):
     ``conf`` are Spark settings. Their ``spark.driver.memory`` is the heap, else ``ODF_LOCAL_MEMORY`` of the environment
     (see ``runner.memory``), else Java's default, a quarter of the memory. ``threads`` requests run concurrently; others
     wait. When the JVM dies, running requests fail with ``errors.EngineLost``, and the next request starts a new one.
-    With ``remote``, the child process has no JVM but a session of that server.
+    With ``remote``, the child process has no JVM but a session of that server. With ``reads_objects``, requests name
+    objects of object stores, so the child process gets their credentials.
     """
 
     def __init__(
@@ -64,9 +65,11 @@ class LocalRunner(Runner):
         *,
         threads: int = 2,
         remote: Remote | None = None,
+        reads_objects: bool = False,
     ) -> None:
         self.started = 0
         self._remote = remote
+        self._reads_objects = reads_objects
         settings = dict(conf or {})
         if packages := os.environ.get(PACKAGES):
             settings.setdefault("spark.jars.packages", packages)
@@ -87,7 +90,9 @@ class LocalRunner(Runner):
         reports = Reports(on_progress, on_engine)
         with self._lock:
             if self._child is None or self._child.has_ended:
-                self._child = _Child(self._of_application(request), self._environment, self._remote)
+                self._child = _Child(
+                    self._of_application(request), self._environment, self._remote, reads_objects=self._reads_objects
+                )
                 self.started += 1
             return self._child.ask(request, reports)
 
@@ -131,15 +136,22 @@ class _Child:
     """
 
     def __init__(
-        self, settings: Mapping[str, object], environment: Mapping[str, str], remote: Remote | None = None
+        self,
+        settings: Mapping[str, object],
+        environment: Mapping[str, str],
+        remote: Remote | None = None,
+        *,
+        reads_objects: bool = False,
     ) -> None:
         variables = {k: v for k, v in os.environ.items() if k not in _OF_CONNECT}
+        if reads_objects or remote is not None:
+            variables |= object_stores.environment()
         if remote is None:
             jvm.find_java()
         else:
             settings = {**settings, "code": str(remote.code)}
             # A command line would show the token.
-            variables |= {"SPARK_REMOTE": remote.url, "SPARK_CONNECT_MODE_ENABLED": "1", **object_stores.environment()}
+            variables |= {"SPARK_REMOTE": remote.url, "SPARK_CONNECT_MODE_ENABLED": "1"}
         self.has_ended = False
         self._patience: float = _PATIENCE_SECONDS
         self._scratch = TemporaryDirectory("spark")

@@ -35,7 +35,7 @@ class SparkChoice:
         if self.master is None:
             return LocalRunner()
         if _CONNECT.fullmatch(self.master):
-            return ConnectRunner(self.master, LocalRunner())
+            return ConnectRunner(self.master, LocalRunner(reads_objects=True))
         return LocalRunner(self.master) if _LOCAL.fullmatch(self.master) else SparkSubmitRunner(self.master)
 
 

@@ -130,6 +130,8 @@ class SparkSubmitRunner(Runner):
             return responses.outcome
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
+        # Credentials may come over the network: not while a signal handler waits for the lock.
+        environment = _pythons(self._master) | os.environ | object_stores.environment()
         with self._lock:
             if self._is_closed:
                 raise errors.EngineLost("the runner was closed", was_closed=True)
@@ -138,7 +140,7 @@ class SparkSubmitRunner(Runner):
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                env=_pythons(self._master) | os.environ | object_stores.environment(),
+                env=environment,
                 start_new_session=True,
             )
             self._running.add(process)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,12 @@ from uuid import uuid4
 import pytest
 
 from airflow_provider_odf import protocol
+from airflow_provider_odf.chain import durable_files
 from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle.garbage import unused
+from airflow_provider_odf.cycle.garbage import Garbage, unused
 from airflow_provider_odf.cycle.replay import replay_transforms
 from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, InvalidInput
 from airflow_provider_odf.manifest.load import load
@@ -26,7 +27,7 @@ from airflow_provider_odf.runner.local import LocalRunner
 from tests.http_server import Server
 from tests.manifests import derived, polled
 
-from .conftest import RunIn, Write, cycle_of
+from .conftest import NoEngine, RunIn, Write, cycle_of
 from .test_object_store import CONTRACT, EXPENSIVE, PRICES, SEEDS, blocks, seed
 
 pytestmark = pytest.mark.spark
@@ -46,6 +47,13 @@ class Elsewhere:
         assert str(self.hidden) not in text
         self.requests.append(request)
         return self.engine.submit(request, *callbacks)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[LocalRunner]:
+    """An engine that starts in a test which uses a bucket, whose variables it inherits."""
+    with LocalRunner("local[2]") as runner:
+        yield runner
 
 
 @pytest.fixture
@@ -88,7 +96,8 @@ def test_blocks_are_those_of_a_folder(
     for hour, rows in enumerate(("a,90\nb,110\n", "a,120\nc,7\n", "a,130\nc,7\n"), 10):
         write(f"in/{hour}.csv", "sku,price\n" + rows)
         for store, run in ((local, run_in), (remote, run_elsewhere)):
-            assert run(store, prices, hour, spark=spark, contract_file=str(contract)).report.result == "passed"
+            outcome = run(store, prices, hour, spark=spark, contract_file=str(contract))
+            assert (outcome.error, outcome.report and outcome.report.result) == (None, "passed")
             assert run(store, expensive, hour).error is None
     assert len(blocks(local, "prices")) == 6
     assert blocks(remote, "prices") == blocks(local, "prices")
@@ -216,6 +225,11 @@ def test_an_input_on_a_web_server_is_refused(
     assert f"tasks of Spark elsewhere cannot read {uri}" in str(error)
 
 
+def of_bucket(store: Store) -> list[Garbage]:
+    """The garbage that is in the bucket, of any age."""
+    return [item for item in unused(store, store.dataset("prices"), 0, is_idle=True) if "://" in item.path]
+
+
 def test_what_a_killed_step_left_in_the_bucket_is_garbage_after_a_while(
     bucket: str, run_elsewhere: RunElsewhere, write: Write
 ):
@@ -224,9 +238,53 @@ def test_what_a_killed_step_left_in_the_bucket_is_garbage_after_a_while(
     assert run_elsewhere(store, prices, 1).error is None
     store.inputs("prices").put("merge-0123/f1620", b"a slice")
     store.inputs("prices").put("merge-0123/state/state.json", b"{}")
-    of_bucket = [i for i in unused(store, store.dataset("prices"), 0, is_idle=True) if i.path.startswith("s3://")]
-    assert [(i.kind, i.path) for i in of_bucket] == [("work folder", f"{bucket}/.work/prices/merge-0123")]
+    assert [(item.kind, item.path) for item in of_bucket(store)] == [
+        ("work folder", f"{bucket}/.work/prices/merge-0123")
+    ]
     assert unused(store, store.dataset("prices"), 3600, is_idle=True) == []
+
+
+def test_states_that_others_superseded_are_garbage(
+    bucket: str, run_elsewhere: RunElsewhere, write: Write, tmp_path: Path
+):
+    """As two machines leave them that write the list of the newest ones at once."""
+    prices, store = write("prices.yaml", PRICES), Store.open(bucket)
+    write_days(write)
+    assert run_elsewhere(store, prices, 10).error is None
+    shared = store.shared_cache("prices")
+    (newest,) = shared.folders()
+    assert of_bucket(store) == []
+    first = blocks(store, "prices")[-1]
+    shared.put(f"{first}/state.json", b"{}")
+    assert [item.path for item in of_bucket(store)] == [f"{bucket}/.work/.cache/prices/{first}"]
+    shared.put("newest.json", json.dumps([first, newest]).encode())
+    assert of_bucket(store) == []
+
+
+def test_a_state_whose_download_was_cut_is_downloaded_again(
+    bucket: str, run_in: RunIn, elsewhere: Elsewhere, write: Write, tmp_path: Path
+):
+    prices, said = write("prices.yaml", PRICES), list[str]()
+    elsewhere.hidden, elsewhere.shares_disk = tmp_path / "none", True
+    write_days(write)
+    assert run_in(Store.open(bucket, tmp_path / "one"), prices, 10, runner=elsewhere).error is None
+    store, write_whole = Store.open(bucket, tmp_path / "other"), durable_files.pending
+
+    def cut(target: Path, content: Any) -> Any:
+        if ".cache" in target.parts and target.name.startswith("f1620") and target.parent.name != "data":
+            raise OSError(5, "cut")
+        return write_whole(target, content)
+
+    write("in/20.csv", "sku,price\na,20\nb,8\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(durable_files, "pending", cut)
+        patch.setattr(elsewhere, "engine", NoEngine())
+        assert "an engine was asked" in str(run_in(store, prices, 20, runner=elsewhere).error)
+    assert elsewhere.requests[-1].prev_state is None
+    write("in/21.csv", "sku,price\na,21\nb,8\n")
+    assert run_in(store, prices, 21, runner=elsewhere, progress=said.append).error is None
+    assert elsewhere.requests[-1].prev_state.last_offset == 31
+    assert not [line for line in said if "damaged" in line]
 
 
 STRATEGIES = ("Append", "Ledger", "Snapshot", "UpsertStream", "ChangelogStream")

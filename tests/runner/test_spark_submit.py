@@ -144,7 +144,6 @@ def test_what_executors_get_of_the_environment() -> None:
         "GOOGLE_SERVICE_ACCOUNT_KEY": "3",
         "ODF_OBJECT_STORE_SECRETS": "4",
         "AWS_PROFILE": "of this machine",
-        "AWS_WEB_IDENTITY_TOKEN_FILE": "/of/this/machine",
         "GOOGLE_APPLICATION_CREDENTIALS": "/of/this/machine",
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/of/this/machine",
         "HOME": "/root",
@@ -158,6 +157,21 @@ def test_what_executors_get_of_the_environment() -> None:
         "spark.executorEnv.ODF_OBJECT_STORE_SECRETS": "4",
     }
     assert all(map(pattern.search, settings))
+    assert all(map(pattern.search, ["AWS_ACCESS_KEY_ID", "AZURE_STORAGE_ACCOUNT_KEY"]))  # as YARN logs them
+
+
+def test_executors_get_no_part_of_an_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    role = {
+        "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/driver",
+        "AWS_WEB_IDENTITY_TOKEN_FILE": "/of/this/machine",
+        "AWS_REGION": "eu-central-1",
+        "AWS_ENDPOINT_URL": "http://s3",
+    }
+    assert list(session.credentials(role)) == [
+        "spark.executorEnv.AWS_REGION",
+        "spark.executorEnv.AWS_ENDPOINT_URL",
+        "spark.redaction.regex",
+    ]
 
 
 WITHOUT_PYARROW = """

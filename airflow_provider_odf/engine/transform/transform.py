@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
@@ -265,14 +264,13 @@ class _Transform:
         return slices.write_in_task(records.frame, records.order, plan)[0]
 
     def _check_taken_back(self, new: NewSlice, columns: Result) -> None:
-        """Check that the derivative has the rows that a slice takes back, else remove the slice.
+        """Check that the derivative has the rows that a slice takes back.
 
         :raises InvalidQuery: it does not have one; the message has the row.
         """
         row = difference.missing_row(self._own(columns), HistorySlice(new.path, new.offset_interval))
         if row is None:
             return
-        Path(new.path).unlink(missing_ok=True)
         raise InvalidQuery(
             f"transform: the new records take back a row that dataset {self._request.dataset_alias} does not have: "
             f"({', '.join(f'{name}={value}' for name, value in row.asDict().items())}). So the query gave another "
