@@ -114,6 +114,12 @@ _OPTIONS = {
         "``always`` on a connection of type ``spark``.",
         example="always",
     ),
+    "slice_records": _option(
+        "Maximum number of records in a slice; ``odf.yaml`` overrides it. An input with more becomes several slices, "
+        "which tasks of Spark write side by side, and is published at once.",
+        default="10000000",
+        kind="integer",
+    ),
     "local_master": _option("Spark master of the child process.", default="local[*]", example="local[2]"),
     "local_memory": _option(
         "Java heap of the child process, at least ``456m``. With ``local[*]`` it runs one concurrent Spark task per "

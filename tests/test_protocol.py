@@ -93,7 +93,10 @@ RESPONSES = [
     ("Merge", p.Progress(engine=p.Engine("odf_merge_cities", "4.1.0", "01941f29-7c00-7087-8906-40e512c257bd"))),
     ("Transform", p.TransformSuccess(INTERVAL, "2024-05-01T00:00:00Z")),
     ("Transform", p.TransformSuccess()),
-    ("Merge", p.MergeSuccess((None, p.NewSlice("/d", "f1620", "f9680", 9, INTERVAL)), "AAAA", None, REPORT, ("note",))),
+    (
+        "Merge",
+        p.MergeSuccess(((), (p.NewSlice("/d", "f1620", "f9680", 9, INTERVAL),)), "AAAA", None, REPORT, ("note",)),
+    ),
     ("ContractTest", p.ContractTestSuccess(REPORT)),
 ]
 

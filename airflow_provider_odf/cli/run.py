@@ -31,12 +31,13 @@ from airflow_provider_odf.cli.options import (
     print_problems,
     spark_choice,
 )
-from airflow_provider_odf.cycle.cycle import Cycle, spark_of
+from airflow_provider_odf.cycle.cycle import Cycle, slice_records_of, spark_of
 from airflow_provider_odf.cycle.messages import Outcome, Progress, silent
 from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.run import run_all, run_push
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, UnexpectedError
 from airflow_provider_odf.owned_folders import TemporaryDirectory
+from airflow_provider_odf.protocol import SLICE_RECORDS
 from airflow_provider_odf.source.options import from_environment
 
 
@@ -72,6 +73,7 @@ def run(
                 *(target, str(m.snapshot.alias), runner, time, m, os.environ, options),
                 progress=progress(verbose),
                 spark=choice.of(spark_of(m)),
+                slice_records=slice_records_of(m) or SLICE_RECORDS,
                 author=author,
             )
             for m in loaded.manifests
@@ -151,6 +153,7 @@ def push(
             *(target, dataset, runner, time, declared, os.environ, options),
             progress=progress(verbose),
             spark=choice.of(spark_of(declared)),
+            slice_records=slice_records_of(declared) or SLICE_RECORDS,
             author=author,
         )
         data = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)

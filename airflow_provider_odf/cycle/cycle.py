@@ -18,6 +18,7 @@ from airflow_provider_odf.evolution.apply import Report, apply
 from airflow_provider_odf.evolution.inputs import linked
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder_settings import settings_for
+from airflow_provider_odf.protocol import SLICE_RECORDS
 from airflow_provider_odf.source.options import Options
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Cycle:
     """Path of a contract that overrides the manifest's contract."""
     spark: SparkUse | None = None
     """When merges use Spark; None: as the runner decides."""
+    slice_records: int = SLICE_RECORDS
+    """Maximum number of records in a slice of a merge."""
     author: Author = field(default_factory=Author)
     """Who publishes, in which run."""
     states: States = field(default_factory=States, repr=False, compare=False)
@@ -217,6 +220,14 @@ def spark_of(manifest: Manifest | None) -> SparkUse | None:
     :raises ManifestInvalid: a settings file that applies is not valid.
     """
     return settings_for(manifest.file, manifest.snapshot.alias).spark if manifest is not None else None
+
+
+def slice_records_of(manifest: Manifest | None) -> int | None:
+    """Return the maximum number of records in a slice of a manifest's dataset, from ``odf.yaml``.
+
+    :raises ManifestInvalid: a settings file that applies is not valid.
+    """
+    return settings_for(manifest.file, manifest.snapshot.alias).slice_records if manifest is not None else None
 
 
 def limits_of(manifest: Manifest) -> Limits:

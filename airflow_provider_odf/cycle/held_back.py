@@ -35,13 +35,14 @@ HEADERS = "headers"
 """Folder of files about blocks whose input had columns that were matched by position."""
 
 
-def retractions(inputs: Iterable[tuple[str, NewSlice | None]], limits: Limits) -> Iterator[str]:
-    """Yield why inputs, each a label and its slice, retract more than the limits allow. Each is compared with the rows
+def retractions(inputs: Iterable[tuple[str, Sequence[NewSlice]]], limits: Limits) -> Iterator[str]:
+    """Yield why inputs, each a label and its slices, retract more than the limits allow. Each is compared with the rows
     after the input before it."""
-    for label, new in inputs:
-        if new is None or not new.rows_before:
+    for label, slices in inputs:
+        if not slices or not (new := slices[0]).rows_before:
             continue
-        share = new.changes.removed / new.rows_before
+        removed = sum(one.changes.removed for one in slices)
+        share = removed / new.rows_before
         if new.is_input_empty and not limits.allow_empty_input:
             yield (
                 f"{label} has no rows, which retracts all {counted(new.rows_before, 'row')} "
@@ -49,7 +50,7 @@ def retractions(inputs: Iterable[tuple[str, NewSlice | None]], limits: Limits) -
             )
         elif not new.is_input_empty and limits.max_retracted_share is not None and share > limits.max_retracted_share:
             yield (
-                f"{label} retracts {new.changes.removed} of {counted(new.rows_before, 'row')}, more than "
+                f"{label} retracts {removed} of {counted(new.rows_before, 'row')}, more than "
                 f"`max_retracted_share: {limits.max_retracted_share:g}` in odf.yaml allows"
             )
 
@@ -78,7 +79,7 @@ def reasons(
     dataset: Dataset,
     new_input: Input,
     candidate: str,
-    slices: Sequence[tuple[str, NewSlice | None]],
+    slices: Sequence[tuple[str, Sequence[NewSlice]]],
     headers: Sequence[PositionalHeader],
     limits: Limits,
 ) -> tuple[str, ...]:

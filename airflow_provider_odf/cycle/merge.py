@@ -77,7 +77,7 @@ class _Merge(Step):
         if head == self.base.head:
             return UpToDate()
         candidate = self.claim(
-            [new for _, new in labeled if new is not None],
+            success.new_slices,
             success.report,
             (*inputs.notices, *success.notices),
             held=held_back.reasons(self.dataset, self.input, head, labeled, success.headers, self.cycle.limits),
@@ -130,6 +130,7 @@ class _Merge(Step):
             contract=self.contract(),
             sensitive_columns=tuple(sorted(cycle.sensitivity.labels)),
             spark=cycle.spark,
+            slice_records=cycle.slice_records,
         )
 
     def history(self) -> tuple[protocol.HistorySlice, ...]:
@@ -148,26 +149,35 @@ class _Merge(Step):
         self.dataset.storage.compare_and_set_ref("head", self.input.head, self.input.base)
         return True
 
-    def add_blocks(self, success: protocol.MergeSuccess) -> list[tuple[str, protocol.NewSlice | None]]:
-        """Draft the blocks of the engine's answer, and return the slice of each input file under its label."""
-        if not any(success.slices):
+    def add_blocks(self, success: protocol.MergeSuccess) -> list[tuple[str, tuple[protocol.NewSlice, ...]]]:
+        """Draft the blocks of the engine's answer, and return the slices of each input file under its label."""
+        if not success.new_slices:
             self.declare(success.schema)
-        slices = iter(success.slices)
-        pairs = [(file, next(slices) if file.paths else None) for file in self.input.files]
-        for file, new in pairs:
-            self.declare(new.schema if new else None)
-            self.add(file, new)
-        return [(file.label, new) for file, new in pairs]
+        answers = iter(success.slices)
+        pairs = [(file, next(answers) if file.paths else ()) for file in self.input.files]
+        for file, written in pairs:
+            self.declare(written[0].schema if written else None)
+            self.add(file, written)
+        return [(file.label, written) for file, written in pairs]
 
-    def add(self, file: InputFile, new: protocol.NewSlice | None) -> None:
-        """Draft the AddData of one input file, unless it changes neither data nor the state of the source. A push
-        without records changes nothing."""
-        state = self.draft.state
-        before = source_state = state.source_state(self.source_name)
+    def add(self, file: InputFile, written: tuple[protocol.NewSlice, ...]) -> None:
+        """Draft the AddData of each slice of one input file, or one without data if only the state of the source
+        changed. A push without records changes nothing.
+
+        A file is read with its last slice: only that block has the new state of the source.
+        """
+        before = source_state = self.draft.state.source_state(self.source_name)
         if file.state:
             source_state = model.SourceState(source_name=self.source_name, kind=file.state.kind, value=file.state.value)
-        if new is None and (source_state == before or self.input.pushed is not None):
+        if not written and (source_state == before or self.input.pushed is not None):
             return
+        for new in written[:-1]:
+            self.append(new, before)
+        self.append(written[-1] if written else None, source_state)
+
+    def append(self, new: protocol.NewSlice | None, source_state: model.SourceState | None) -> None:
+        """Draft one AddData."""
+        state = self.draft.state
         watermark = state.watermark
         if new is not None and new.newest_event_time is not None:
             newest = Instant.parse(new.newest_event_time)

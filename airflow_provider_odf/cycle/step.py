@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_odf import protocol
@@ -112,7 +112,7 @@ class Step:
 
     def claim(
         self,
-        slices: list[protocol.NewSlice],
+        slices: Sequence[protocol.NewSlice],
         report: protocol.ContractReport | None,
         notices: tuple[str, ...],
         **details: Any,

@@ -62,7 +62,7 @@ def _merge(
 ) -> Response:
     source = place / "source"
     source.write_text(text)
-    done = [s for s in last.slices if s] if isinstance(last, MergeSuccess) else []
+    done = last.new_slices if isinstance(last, MergeSuccess) else ()
     request = MergeRequest(
         dataset_id="",
         dataset_alias="rehearsal",

@@ -92,10 +92,10 @@ class _Merge:
     def run(self) -> MergeSuccess:
         if not self._request.inputs:
             return MergeSuccess((), self._analyze())
-        written = tuple(new for batch in batches(self._request.inputs) for new in self._merge_batch(batch))
-        new = [s for s in written if s is not None]
+        slices = tuple(written for batch in batches(self._request.inputs) for written in self._merge_batch(batch))
+        new = [new for written in slices for new in written]
         return MergeSuccess(
-            slices=written,
+            slices=slices,
             schema=self._schema(),
             is_analysed=self._is_analyzed,
             new_state=self._save_state() if new else None,
@@ -114,7 +114,7 @@ class _Merge:
             frame = preprocess(self._spark, frame, request.preprocess, request.read, ())
         return schemas.encode(fit(frame, request, self._stored).layout.schema)
 
-    def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[NewSlice | None]:
+    def _merge_batch(self, batch: Sequence[MergeInput]) -> Iterator[tuple[NewSlice, ...]]:
         """Yield the slices of a batch. Its inputs are read together if possible, else one by one."""
         is_typed = self._request.read.format.types is Types.FILE
         is_together = len(batch) > 1 and self._session is not None and not is_typed and self._request.spark != "always"
@@ -129,10 +129,10 @@ class _Merge:
         self._progress("read by Spark, merged in the engine's process (small inputs are read together)")
         target, rows = self._fit(together.frame)
         tables = together.split(rows.frame.toArrow(), POSITION)
-        for source, (new, dropped) in zip(batch, target.merge_tables(tables, batch), strict=True):
-            yield self._finish(new, dropped, rows.layout.schema, source.name)
+        for source, (written, dropped) in zip(batch, target.merge_tables(tables, batch), strict=True):
+            yield self._finish(written, dropped, rows.layout.schema, source.name)
 
-    def _merge(self, source: MergeInput) -> NewSlice | None:
+    def _merge(self, source: MergeInput) -> tuple[NewSlice, ...]:
         name = source.name
         self._progress(f"merging {name}")
         try:
@@ -146,25 +146,25 @@ class _Merge:
         self._headers += raw.headers
         frame = self._preprocess(raw.frame, source) if raw.frame.columns else self._no_rows()
         if frame is None:
-            return None
+            return ()
         target, rows = self._fit(frame)
         place = "in tasks of Spark" if target.merges_in_tasks else "in the engine's process"
         self._progress(f"{name}: read by Spark, merged {place} ({why})")
         return self._finish(*target.merge(rows, source), rows.layout.schema, name)
 
-    def _merge_by_arrow(self, source: MergeInput, name: str) -> NewSlice | None:
+    def _merge_by_arrow(self, source: MergeInput, name: str) -> tuple[NewSlice, ...]:
         if self._request.spark == "always":
             raise NeedsSpark("spark = always")
         columns = inputs.open_input(self._request, source, self._stored) if may_use_arrow(self._request) else None
         if columns is None:
             raise NeedsSpark("Arrow does not read this input")
-        new, dropped = self._target_for(columns).merge_columns(columns, source)
+        written, dropped = self._target_for(columns).merge_columns(columns, source)
         self._notices += columns.notices
         self._headers += columns.headers
         self._is_analyzed = True
         where = "" if self._session is not None else ", without Spark"
         self._progress(f"{name}: read and merged by Arrow{where}")
-        return self._finish(new, dropped, columns.layout.schema, name)
+        return self._finish(written, dropped, columns.layout.schema, name)
 
     def _preprocess(self, frame: DataFrame, source: MergeInput) -> DataFrame:
         transform = self._request.preprocess
@@ -195,22 +195,25 @@ class _Merge:
             self._target.evolve(new)
         return self._target
 
-    def _finish(self, new: NewSlice | None, dropped: int, schema: pa.Schema, name: str) -> NewSlice | None:
-        """Report a slice and return it. It has a schema if the schema changed."""
+    def _finish(
+        self, written: tuple[NewSlice, ...], dropped: int, schema: pa.Schema, name: str
+    ) -> tuple[NewSlice, ...]:
+        """Report the slices of an input and return them. The first one has a schema if the schema changed."""
         if dropped:
             self._notices.append(f"{name}: dropped {counted(dropped, 'duplicate row')}")
-        if new is None:
-            return None
-        offsets = new.offset_interval
-        self._progress(f"wrote {counted(offsets.count, 'record')}, offsets {offsets.start} to {offsets.end}")
+        if not written:
+            return ()
+        start, end = written[0].offset_interval.start, written[-1].offset_interval.end
+        where = f" in {len(written)} slices" if len(written) > 1 else ""
+        self._progress(f"wrote {counted(end - start + 1, 'record')}{where}, offsets {start} to {end}")
         if schema == self._stored:
-            return new
+            return written
         if self._stored is not None:
             present = set(self._stored.names)
             added = [f"{f.name} {type_name(f.type)}" for f in schema if f.name not in present]
             self._notices.append(f"{name}: new columns, null in earlier records: {listed(added)}")
         self._stored = schema
-        return replace(new, schema=schemas.encode(schema))
+        return (replace(written[0], schema=schemas.encode(schema)), *written[1:])
 
     def _schema(self) -> str | None:
         """Return the dataset's schema.

@@ -1,19 +1,20 @@
 """The dataset that inputs are merged into, one after another.
 
 The kernel of the strategy merges rows that fit in memory, whether Arrow or Spark read them, in this process, and others
-in tasks of Spark. The task that gets the records writes them.
+in tasks of Spark, which write the records too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf import object_stores
-from airflow_provider_odf.engine import partitioned_merge
+from airflow_provider_odf.engine import partitioned_merge, slices
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.column_layout import Columns, Layout, NewRows
 from airflow_provider_odf.engine.columnar.csv_input import CsvInput
@@ -24,11 +25,11 @@ from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies import append, kernel_of
 from airflow_provider_odf.engine.strategies.strategy import Input
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.protocol import HistorySlice, MergeInput, MergeRequest, NewSlice, StateCache
+from airflow_provider_odf.protocol import Changes, HistorySlice, MergeInput, MergeRequest, NewSlice, StateCache
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.schema import OP
-from airflow_provider_odf.records.slice_file import SlicePlan, local_folder, write_file
+from airflow_provider_odf.records.slice_file import SlicePlan, local_folder, write_files
 
 SMALL_SETTINGS = {
     # For so few rows, compiling and adapting a plan takes longer than running it.
@@ -49,6 +50,9 @@ which takes a fifth of the time of a merge."""
 
 BROADCAST = 64 * 1024 * 1024
 """Maximum size in bytes of an input whose keys are broadcast to the keys of the state."""
+
+_HEAD = 1 << 20
+"""Bytes at the beginning of a file that show how long its lines are."""
 
 
 class MergeTarget:
@@ -96,13 +100,13 @@ class MergeTarget:
         """Use the columns of a later input. Earlier records have null in new columns."""
         self.history = self.history.in_columns(new)
 
-    def merge(self, new: NewRows, source: MergeInput) -> tuple[NewSlice | None, int]:
-        """Merge an input. Return its slice (None without records) and the number of dropped duplicate rows."""
+    def merge(self, new: NewRows, source: MergeInput) -> slices.Written:
+        """Merge an input. Return its slices and the number of dropped duplicate rows."""
         if not self.merges_in_tasks:
             return next(self.merge_tables([new.frame.coalesce(1).toArrow()], [source]))
         return self._merge_in_spark(new.frame, source)
 
-    def merge_columns(self, new: ColumnInput, source: MergeInput) -> tuple[NewSlice | None, int]:
+    def merge_columns(self, new: ColumnInput, source: MergeInput) -> slices.Written:
         """Merge a file that Arrow reads. Return the same as ``merge``.
 
         :raises NeedsSpark: the rows or the state do not allow it.
@@ -115,11 +119,9 @@ class MergeTarget:
         plan = self._plan(source)
         folder = str(local_folder(plan.directory))
         records = append.from_disk(new.parts(), Instant.parse(source.event_time), self.layout, folder)
-        return self._append(write_file(records, plan), False), 0
+        return self._append(write_files(records, plan, self._request.slice_records), False), 0
 
-    def merge_tables(
-        self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]
-    ) -> Iterator[tuple[NewSlice | None, int]]:
+    def merge_tables(self, tables: Sequence[pa.Table], sources: Sequence[MergeInput]) -> Iterator[slices.Written]:
         """Merge several small inputs in order. Yield the same as ``merge`` for each."""
         inputs = [self._input(table, source) for table, source in zip(tables, sources, strict=True)]
         done = 0
@@ -131,15 +133,14 @@ class MergeTarget:
             for table, source in zip(tables[done:], sources[done:], strict=True):
                 yield self._merge_in_spark(self._spark.createDataFrame(_nullable(table)), source)
 
-    def _merge_in_arrow(
-        self, inputs: Sequence[Input], sources: Sequence[MergeInput]
-    ) -> Iterator[tuple[NewSlice | None, int]]:
+    def _merge_in_arrow(self, inputs: Sequence[Input], sources: Sequence[MergeInput]) -> Iterator[slices.Written]:
         self._room = self._memory_limit - sum(new.table.nbytes for new in inputs)
         merged = kernel_of(self._request.merge.kind)(inputs, self)
         for new, source, records in zip(inputs, sources, merged, strict=True):
             plan, event_time = self._plan(source), Instant.parse(source.event_time)
-            new_slice = write_file((fill_event_time(table, plan.schema, event_time) for table in records.tables), plan)
-            yield self._append(new_slice, new.table.num_rows == 0), records.dropped
+            filled = (fill_event_time(table, plan.schema, event_time) for table in records.tables)
+            written = write_files(filled, plan, self._request.slice_records)
+            yield self._append(written, new.table.num_rows == 0), records.dropped
 
     def _input(self, table: pa.Table, source: MergeInput) -> Input:
         """Return new rows in the types of the dataset."""
@@ -182,21 +183,30 @@ class MergeTarget:
     def _rows_of_tasks(self) -> DataFrame:
         return partitioned_merge.state(self._spark, self.history, self._partitions)
 
-    def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> tuple[NewSlice | None, int]:
+    def _merge_in_spark(self, new: DataFrame, source: MergeInput) -> slices.Written:
         # Then it is cheaper to read a small input twice than to send the whole history to the tasks.
         only_new_keys = not self._traits.retracts_missing_rows and self._input_size <= min(
             BROADCAST, self._history_size
         )
-        new_slice, dropped = partitioned_merge.write(
+        written, dropped = partitioned_merge.write(
             new,
             self.history,
             Instant.parse(source.event_time),
             self._plan(source),
+            partial(self._writer(source), slice_records=self._request.slice_records),
             self._partitions,
             only_new_keys=only_new_keys,
         )
-        is_empty = self._traits.retracts_missing_rows and _retracts_all(new_slice) and new.isEmpty()
-        return self._append(new_slice, is_empty), dropped
+        is_empty = self._traits.retracts_missing_rows and _retracts_all(written) and new.isEmpty()
+        return self._append(written, is_empty), dropped
+
+    def _writer(self, source: MergeInput) -> Callable[..., slices.Written]:
+        """Return how Spark writes the records: in several tasks if they may become several slices.
+
+        That costs a copy of them on disk. Each row becomes up to two records. The slices are the same.
+        """
+        is_large = 2 * _estimated_rows(source.paths) > self._request.slice_records
+        return slices.write_in_tasks if is_large else slices.write_in_task
 
     def _plan(self, source: MergeInput) -> SlicePlan:
         return SlicePlan(
@@ -209,25 +219,26 @@ class MergeTarget:
             label=source.name,
         )
 
-    def _append(self, new_slice: NewSlice | None, is_input_empty: bool) -> NewSlice | None:
-        """Add a slice to the history."""
-        if new_slice is not None:
-            new_slice = self._with_row_counts(new_slice, is_input_empty)
-            self._next_offset = new_slice.offset_interval.end + 1
-            self._history_size += new_slice.size
-            self.history = self.history.with_slice(HistorySlice(new_slice.path, new_slice.offset_interval))
-        return new_slice
+    def _append(self, written: tuple[NewSlice, ...], is_input_empty: bool) -> tuple[NewSlice, ...]:
+        """Add the slices of an input to the history."""
+        if written:
+            written = self._with_row_counts(written, is_input_empty)
+            self._next_offset = written[-1].offset_interval.end + 1
+            self._history_size += sum(new.size for new in written)
+            self.history = self.history.with_slices([HistorySlice(new.path, new.offset_interval) for new in written])
+        return written
 
-    def _with_row_counts(self, new_slice: NewSlice, is_input_empty: bool) -> NewSlice:
-        """Return the slice with the number of rows before it, from the first slice that retracts missing rows on.
+    def _with_row_counts(self, written: tuple[NewSlice, ...], is_input_empty: bool) -> tuple[NewSlice, ...]:
+        """Return slices with the number of rows before them, from the first input that retracts missing rows on.
 
         Counting reads the operations of all slices after the cache.
         """
-        if not self._traits.retracts_missing_rows or (self._current_rows is None and not new_slice.changes.removed):
-            return new_slice
+        changes = sum((new.changes for new in written), Changes())
+        if not self._traits.retracts_missing_rows or (self._current_rows is None and not changes.removed):
+            return written
         before = self.history.rows if self._current_rows is None else self._current_rows
-        self._current_rows = before + new_slice.changes.added - new_slice.changes.removed
-        return replace(new_slice, rows_before=before, is_input_empty=is_input_empty)
+        self._current_rows = before + changes.added - changes.removed
+        return tuple(replace(new, rows_before=before, is_input_empty=is_input_empty) for new in written)
 
     def _large_settings(self) -> dict[str, str]:
         settings = {
@@ -245,6 +256,17 @@ def _nullable(table: pa.Table) -> pa.Table:
     return table.cast(pa.schema([pa.field(f.name, schemas.with_types(f.type, {})) for f in table.schema]))
 
 
-def _retracts_all(new_slice: NewSlice | None) -> bool:
-    """Whether a slice has nothing but retractions, as that of an empty input has; found without a Spark job."""
-    return new_slice is not None and new_slice.changes.removed == new_slice.offset_interval.count
+def _estimated_rows(paths: Sequence[str]) -> int:
+    """Return about how many rows files have: as many per byte as the first one has, by the footer of Parquet, else by
+    the lines at its beginning."""
+    with files.open_file(paths[0]) as file:
+        start = file.read(_HEAD)
+    rows, size = start.count(b"\n"), len(start)
+    if start.startswith(b"PAR1"):
+        rows, size = files.footer(paths[0]).num_rows, files.size(paths[0])
+    return files.total_size(paths) * max(rows, 1) // max(size, 1)
+
+
+def _retracts_all(written: tuple[NewSlice, ...]) -> bool:
+    """Whether slices have nothing but retractions, as those of an empty input have; found without a Spark job."""
+    return bool(written) and all(new.changes.removed == new.offset_interval.count for new in written)

@@ -1,5 +1,6 @@
 """Merge in tasks of Spark: it brings the rows of each key together, new ones and those of the history, and the kernel
-of the strategy merges each partition. The task that gets all records writes them.
+of the strategy merges each partition. The records are written by one task, or by several if they may become several
+slices.
 
 POSITION tells the rows apart: it is the place of a new row, -1 of a row of the state cache, and -2 and less of later
 records, the newest first.
@@ -8,9 +9,10 @@ records, the newest first.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +32,6 @@ from airflow_provider_odf.engine.strategies.strategy import Input
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import APPEND, MERGE_STRATEGIES
-from airflow_provider_odf.protocol import NewSlice
 from airflow_provider_odf.records import keys
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.schema import OP
@@ -38,19 +39,30 @@ from airflow_provider_odf.records.slice_file import SlicePlan
 
 _CACHED = -1
 
+Writer: TypeAlias = Callable[[DataFrame, Sequence[str], SlicePlan], slices.Written]
+"""Writes records by the columns of their order: `slices.write_in_task` or `slices.write_in_tasks`."""
+
 
 def write(
-    new: DataFrame, history: History, event_time: Instant, plan: SlicePlan, partitions: int, *, only_new_keys: bool
-) -> tuple[NewSlice | None, int]:
-    """Write the slice of new rows. Return it (None without records) and the number of dropped duplicate rows.
+    new: DataFrame,
+    history: History,
+    event_time: Instant,
+    plan: SlicePlan,
+    writer: Writer,
+    partitions: int,
+    *,
+    only_new_keys: bool,
+) -> slices.Written:
+    """Write the slices of new rows.
 
+    :param writer: writes the records.
     :param only_new_keys: whether few new rows are merged, so that only the records with their keys are read.
-    :raises InvalidQuery: as the kernel and ``write_file`` do.
+    :raises InvalidQuery: as the kernel and the writer do.
     """
     layout = history.layout
     if not layout.keys:
         records = new.selectExpr(f"{APPEND} AS {quoted(OP)}", *map(quoted, layout.columns), quoted(POSITION))
-        return slices.write_in_task(records, (layout.event_time, POSITION), plan)
+        return writer(records, (layout.event_time, POSITION), plan)
     old = [*_history_rows(new.sparkSession, history)]
     if only_new_keys:
         new_keys = F.broadcast(new.select(*map(quoted, layout.keys)))
@@ -64,7 +76,7 @@ def write(
     task = partial(_merged, _Merge(history.merge.kind, layout, event_time, plan))
     records = _by_key([rows, *old], history, partitions).mapInArrow(task, result)
     order = (layout.event_time,) if history.merge.traits.is_by_event_time else layout.keys
-    return slices.write_in_task(records, (*order, PLACE), plan)
+    return writer(records, (*order, PLACE), plan)
 
 
 def state(spark: SparkSession, history: History, partitions: int) -> DataFrame:

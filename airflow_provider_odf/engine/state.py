@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -59,6 +59,8 @@ class History:
     """Spark types of the layout's columns."""
     cache: Cache | None
     slices: tuple[HistorySlice, ...]
+    has_one_input: bool = False
+    """Whether all records are certainly of one input, so that they are its rows."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -90,8 +92,10 @@ class History:
         """Whether the state has only the keys."""
         return self.merge.traits.state is StateNeeded.KEYS
 
-    def with_slice(self, new: HistorySlice) -> History:
-        return replace(self, slices=(*self.slices, new))
+    def with_slices(self, new: Sequence[HistorySlice]) -> History:
+        """Return the history after the slices of one more input."""
+        is_first = self.cache is None and not self.slices
+        return replace(self, slices=(*self.slices, *new), has_one_input=is_first)
 
     def in_columns(self, new: Columns) -> History:
         """Return the history with the columns of later rows. Earlier files have null in new columns."""
@@ -209,23 +213,24 @@ def _types(history: History) -> pa.Schema:
 
 
 def _link(history: History, directory: str) -> list[_Part]:
-    """Link the only slice of a dataset as its state. Return nothing if that is not possible.
+    """Link the slices of a dataset's first input as its state. Return nothing if that is not possible.
 
-    The first slice of a merge has only +A and one row for each key.
+    They have only +A, and one row for each key, in the order of the keys.
     """
-    is_first = history.cache is None and len(history.slices) == 1 and not history.slices[0].offset_interval.start
-    if history.has_only_keys or not is_first or object_stores.is_object(directory):
+    if history.has_only_keys or not history.has_one_input or object_stores.is_object(directory):
         return []
-    only = Path(history.slices[0].path)
-    target = Path(directory, only.name)
+    parts = []
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.link(only, target)
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        for path in (Path(one.path) for one in history.slices):
+            os.link(path, target := Path(directory, path.name))
+            with target.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            parts.append(_Part(target.name, target.stat().st_size, pq.read_metadata(target).num_rows, sha256))
     except OSError:
+        shutil.rmtree(directory, ignore_errors=True)
         return []
-    with target.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    return [_Part(target.name, target.stat().st_size, pq.read_metadata(target).num_rows, sha256)]
+    return parts
 
 
 def _put(directory: str, about: bytes) -> None:

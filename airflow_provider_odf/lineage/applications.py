@@ -168,9 +168,9 @@ def event(
 def counts(success: protocol.Success) -> Counts | None:
     """Return the size of what an engine wrote to a dataset; None if it answered without writing to one."""
     if isinstance(success, protocol.MergeSuccess):
-        slices = [slice for slice in success.slices if slice is not None]
+        slices = success.new_slices
     elif isinstance(success, protocol.TransformSuccess):
-        slices = [success.slice] if success.slice is not None else []
+        slices = (success.slice,) if success.slice is not None else ()
     else:
         return None
     records = sum(slice.offset_interval.end - slice.offset_interval.start + 1 for slice in slices)

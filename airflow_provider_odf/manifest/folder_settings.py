@@ -189,6 +189,8 @@ class FolderSettings(BaseModel):
     spark_conn_id: Annotated[str, AfterValidator(_identifier)] | None = None
     spark: Literal["needed", "always"] | None = None
     """When a merge uses Spark; None: as the installation says."""
+    slice_records: Annotated[int, Field(strict=True, ge=1)] | None = None
+    """Maximum number of records in a slice of a merge; None: as the installation says."""
     pool: Annotated[str, AfterValidator(_identifier)] | None = None
     retries: Annotated[int, Field(strict=True, ge=0, le=_MOST_RETRIES)] | None = None
     start_date: Annotated[Time, AfterValidator(_start_date)] | None = None

@@ -127,7 +127,7 @@ class OdfOperator(LineageMixin, BaseOperator):
 
     def cycle_of(self, dataset: str) -> Cycle:
         """Return the configuration for steps of a dataset's cycle."""
-        from airflow_provider_odf.cycle.cycle import Cycle, spark_of
+        from airflow_provider_odf.cycle.cycle import Cycle, slice_records_of, spark_of
         from airflow_provider_odf.instant import Instant
 
         config, manifest = settings.read(), self.dataset_manifest
@@ -143,6 +143,7 @@ class OdfOperator(LineageMixin, BaseOperator):
             self.log.info,
             self.contract,
             spark_of(manifest) or config.spark,
+            slice_records_of(manifest) or config.slice_records,
             states=self.states,
         )
 

@@ -31,6 +31,7 @@ from airflow_provider_odf.protocol.data import TemporalTable as TemporalTable
 from airflow_provider_odf.protocol.data import Transform as Transform
 from airflow_provider_odf.protocol.data import Watermark as Watermark
 from airflow_provider_odf.protocol.messages import OPERATIONS as OPERATIONS
+from airflow_provider_odf.protocol.messages import SLICE_RECORDS as SLICE_RECORDS
 from airflow_provider_odf.protocol.messages import ContractTestRequest as ContractTestRequest
 from airflow_provider_odf.protocol.messages import ContractTestSuccess as ContractTestSuccess
 from airflow_provider_odf.protocol.messages import Engine as Engine

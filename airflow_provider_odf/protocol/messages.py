@@ -135,7 +135,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class MergeInput:
-    """Files that are read together as one input and become at most one slice.
+    """Files that are read together as one input.
 
     ``event_time`` (RFC 3339) is the event time of rows without one. ``label`` is the name of the input in messages: the
     URL or path that the user knows, since ``paths`` are in the work area.
@@ -155,9 +155,15 @@ SparkUse: TypeAlias = Literal["needed", "always"]
 """When a merge uses Spark: if Arrow cannot do the work, or always, so that its tasks read and merge all rows."""
 
 
+SLICE_RECORDS = 10_000_000
+"""Default of the maximum number of records in a slice."""
+
+
 @dataclass(frozen=True)
 class MergeRequest:
-    """Merge new raw data into a dataset: one slice for each input with records, with offsets from ``next_offset``.
+    """Merge new raw data into a dataset: slices for each input with records, with offsets from ``next_offset``.
+
+    A slice ends after ``slice_records`` records of its input, or one later if the last one were a -C without its +C.
 
     ``schema`` is the dataset's schema as an Arrow IPC schema message in base64, None before the first data. Slices are
     written to the directory ``new_data_path``, named by their physical hash. The state after the merge is written to
@@ -189,6 +195,7 @@ class MergeRequest:
     contract: Contract | None = None
     sensitive_columns: tuple[str, ...] = ()
     spark: SparkUse | None = None
+    slice_records: int = SLICE_RECORDS
 
 
 @dataclass(frozen=True)
@@ -198,8 +205,8 @@ class NewSlice:
     Hashes are base16 multihash texts. ``size`` is in bytes. ``newest_event_time`` is RFC 3339. ``schema`` is the
     dataset's schema from this slice on, if it changed.
 
-    For a Snapshot that retracts rows, ``rows_before`` is the number of current rows before the merge, and
-    ``is_input_empty`` says whether the input has no rows.
+    For a Snapshot that retracts rows, ``rows_before`` is the number of current rows before the input of the slice, and
+    ``is_input_empty`` says whether that input has no rows.
     """
 
     path: str
@@ -218,20 +225,25 @@ class NewSlice:
 class MergeSuccess:
     """Result of a MergeRequest.
 
-    ``slices`` has one entry for each input, None for an input without records. ``schema`` is the schema of the slices,
-    encoded as in the request. It is also set without records if the columns are known. ``notices`` are for the user:
-    dropped duplicates, dropped columns, columns matched by position. ``headers`` has the header of each file whose
-    columns were matched by position, in input order. ``is_analysed`` says whether an input had columns, so that the
-    query was analyzed on them.
+    ``slices`` has the slices of each input, in the order of their offsets; an input without records has none.
+    ``schema`` is the schema of the slices, encoded as in the request. It is also set without records if the columns are
+    known. ``notices`` are for the user: dropped duplicates, dropped columns, columns matched by position. ``headers``
+    has the header of each file whose columns were matched by position, in input order. ``is_analysed`` says whether an
+    input had columns, so that the query was analyzed on them.
     """
 
-    slices: tuple[NewSlice | None, ...]
+    slices: tuple[tuple[NewSlice, ...], ...]
     schema: str | None = None
     new_state: StateCache | None = None
     report: ContractReport | None = None
     notices: tuple[str, ...] = ()
     headers: tuple[PositionalHeader, ...] = ()
     is_analysed: bool = False
+
+    @property
+    def new_slices(self) -> tuple[NewSlice, ...]:
+        """The slices of all inputs."""
+        return tuple(new for slices in self.slices for new in slices)
 
 
 @dataclass(frozen=True)

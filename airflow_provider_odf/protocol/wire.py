@@ -55,7 +55,6 @@ def _value(hint: Any, data: Any, where: str) -> Any:
     if origin is tuple:
         if not isinstance(data, list | tuple):
             raise ValueError(f"{where} must be a list, not {type(data).__name__}")
-        # MergeSuccess.slices has None for an input without records; `to_json` keeps None inside a list.
         return tuple(_value(arguments[0], v, where) for v in data)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return from_json(hint, data)

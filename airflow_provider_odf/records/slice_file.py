@@ -15,7 +15,9 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -84,6 +86,46 @@ def write_file(tables: Iterator[pa.Table], plan: SlicePlan) -> NewSlice | None:
     finally:
         if writer:
             writer.discard()
+
+
+def write_files(
+    tables: Iterator[pa.Table], plan: SlicePlan, slice_records: int, only: range | None = None, first: int = 0
+) -> tuple[NewSlice, ...]:
+    """Write the records, in the order of their offsets, to slices of some records each, and return them in order.
+
+    Where a slice ends follows from the records alone: after each ``slice_records`` of them, or one later if that would
+    part -C and its +C.
+
+    :param only: numbers of the slices to write, from 0; None: all.
+    :param first: number of the first record in the tables: 0, or one before the first slice to write.
+    :raises InvalidQuery, StorageError: as ``write_file`` does.
+    """
+    written, offset = list[NewSlice](), plan.next_offset + first
+    for number, numbered in groupby(_numbered(tables, slice_records, first), itemgetter(0)):
+        own = (table for _, table in numbered)
+        if only is not None and number >= only.stop:
+            break
+        if only is not None and number < only.start:
+            offset += sum(table.num_rows for table in own)
+        elif new := write_file(own, replace(plan, next_offset=offset)):
+            written.append(new)
+            offset = new.offset_interval.end + 1
+    return tuple(written)
+
+
+def _numbered(tables: Iterator[pa.Table], slice_records: int, first: int = 0) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the same rows, in tables of one slice each, with the number of the slice."""
+    number, done, last = first // slice_records, first, APPEND
+    for table in tables:
+        while table.num_rows:
+            room = (number + 1) * slice_records - done
+            if room <= 0 and last != CORRECT_FROM:
+                number += 1
+                continue
+            part = table.slice(0, max(room, 1))
+            yield number, part
+            table, done, last = table.slice(part.num_rows), done + part.num_rows, part[OP][-1].as_py()
+            number += room <= 0
 
 
 def row_groups(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:

@@ -29,6 +29,7 @@ class Settings:
     work_area: str
     spark_conn_id: str
     spark: SparkUse | None
+    slice_records: int
     local_master: str
     local_memory: str
     push_paths: tuple[str, ...] | None
@@ -56,6 +57,7 @@ def read() -> Settings:
         work_area=text["work_area"],
         spark_conn_id=text["spark_conn_id"],
         spark=_spark(text),
+        slice_records=_slice_records(text["slice_records"]),
         local_master=text["local_master"],
         local_memory=text["local_memory"],
         push_paths=_push_paths(text["push_paths"]),
@@ -96,6 +98,12 @@ def _object_store_connections(text: str) -> Mapping[str, str]:
         if not conn_id:
             raise InvalidInput(f"{place}: {stores!r} has no connection")
     return conn_ids
+
+
+def _slice_records(text: str) -> int:
+    if text.isdecimal() and int(text):
+        return int(text)
+    raise InvalidInput(f"{_place('slice_records')} = {text}: must be a positive integer")
 
 
 def _push_paths(text: str) -> tuple[str, ...] | None:

@@ -19,6 +19,7 @@ _FOLDER = {
     "spark_conn_id": "Connection of type `spark` that the dataset's Spark applications are submitted to, "
     "or of type `spark_connect` whose server merges.",
     "spark": "When a merge uses Spark: `needed` or `always`, in place of `[odf] spark`.",
+    "slice_records": "Maximum number of records in a slice, in place of `[odf] slice_records`.",
     "pool": "Airflow pool of the tasks.",
     "retries": "How often a task is tried again.",
     "start_date": "RFC 3339 time before which nothing is scheduled.",

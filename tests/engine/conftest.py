@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from airflow_provider_odf.protocol import (
+    SLICE_RECORDS,
     Column,
     Contract,
     DatasetVocabulary,
@@ -48,6 +49,7 @@ class Polled:
     contract: Contract | None = None
     read: dict[str, Any] = field(default_factory=dict)
     days: int = 0
+    slice_records: int = SLICE_RECORDS
     history: tuple[HistorySlice, ...] = ()
     schema: str | None = None
     state: StateCache | None = None
@@ -60,7 +62,7 @@ class Polled:
         self.days += 1
         success = merge.execute(self.spark.newSession(), self.request(*inputs, kind=kind), self.progress.append)
         self.schema = success.schema
-        self.history += tuple(HistorySlice(s.path, s.offset_interval) for s in success.slices if s)
+        self.history += tuple(HistorySlice(s.path, s.offset_interval) for s in success.new_slices)
         self.state = success.new_state or self.state
         return success
 
@@ -84,6 +86,7 @@ class Polled:
             prev_state=self.state,
             new_state_path=str(self.work / f"state-{self.days}"),
             contract=self.contract,
+            slice_records=self.slice_records,
         )
 
     def _file(self, number: int, rows: Sequence[Row] | Path) -> Path:

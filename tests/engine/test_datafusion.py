@@ -176,7 +176,7 @@ def test_merged_small(polled: Callable[..., Any]) -> None:
 def test_each_of_many_small_inputs_is_queried_by_itself(polled: Callable[..., Any]) -> None:
     dataset = polled("id BIGINT", "Append", preprocess=transform("select max(id) as id, count(*) as n from input"))
     success = dataset.poll([{"id": 1}, {"id": 5}], [], [{"id": 3}])
-    assert len(success.slices) == 3
+    assert len(success.new_slices) == 3
     assert dataset.records("id", "n") == [("+A", 5, 2), ("+A", None, 0), ("+A", 3, 1)]
 
 

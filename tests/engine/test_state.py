@@ -75,7 +75,7 @@ def test_of_a_ledger_only_the_keys_are_kept(polled: Make, early: None) -> None:
 def test_the_first_large_slice_is_its_own_state(polled: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "CACHED_BYTES", -1)
     data = polled("k BIGINT; v BIGINT", "Snapshot", "k")
-    (first,) = data.poll(_rows(1, 2, 3, 4, 5, 6)).slices
+    (first,) = data.poll(_rows(1, 2, 3, 4, 5, 6)).new_slices
     assert Path(first.path).samefile(Path(data.state.path) / Path(first.path).name)
     assert data.poll(_rows(1, 2, 3, 4, 5)).new_state is None
     # Two of six rows are more than a fifth.

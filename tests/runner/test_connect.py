@@ -86,7 +86,7 @@ def test_what_arrow_merges_needs_no_server(folder: Path) -> None:
     with ConnectRunner(nobody, LocalRunner("local[1]")) as runner:
         answer = runner.submit(merge(folder, "needed"), on_engine=engines.append).result(120)
     assert isinstance(answer, protocol.MergeSuccess)
-    assert [s.offset_interval.count for s in answer.slices if s] == [2]
+    assert [s.offset_interval.count for s in answer.new_slices] == [2]
     assert engines == []
 
 

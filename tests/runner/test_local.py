@@ -75,8 +75,8 @@ def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, appli
         success = applications.submit(runner, merge_of(tmp_path, "rows", [2, 1, 3, 1]), said.append).result(60)
         assert (applications.events, applications.engine()) == ([], ("arrow", pa.__version__))
         assert isinstance(success, protocol.MergeSuccess)
-        assert success.slices[0] is not None
-        assert pq.read_table(success.slices[0].path)["id"].to_pylist() == [1, 2, 3]
+        assert success.new_slices[0] is not None
+        assert pq.read_table(success.new_slices[0].path)["id"].to_pylist() == [1, 2, 3]
         assert success.notices == ("rows.parquet: dropped 1 duplicate row",)
         assert said == [
             "merging rows.parquet",
@@ -90,8 +90,8 @@ def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, appli
         check_runs(applications.events, ["COMPLETE"], "merge", "rows")
         assert applications.engine() == ("spark", pyspark.__version__)
         assert isinstance(again, protocol.MergeSuccess)
-        assert again.slices[0] is not None
-        assert pq.read_table(again.slices[0].path)["id"].to_pylist() == [dt.date(1850, 1, 1), dt.date(1850, 1, 2)]
+        assert again.new_slices[0] is not None
+        assert pq.read_table(again.new_slices[0].path)["id"].to_pylist() == [dt.date(1850, 1, 1), dt.date(1850, 1, 2)]
         assert said[3:7] == [
             "merging rows.parquet",
             "starting Spark",
@@ -100,7 +100,7 @@ def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, appli
             "(Arrow cannot read or judge a value, or the rows take too much memory)",
         ]
         # While a JVM runs, a merge that does not use it still has no application.
-        assert applications.submit(runner, merge_of(tmp_path, "rows", [4]), None).result(60).slices[0] is not None
+        assert applications.submit(runner, merge_of(tmp_path, "rows", [4]), None).result(60).new_slices[0] is not None
         assert (len(applications.events), applications.engine()[0]) == (4, "arrow")
         assert runner.submit(raw_query()).result(60).num_records == 2
         assert len(jvms() - before) == runner.started == 1
@@ -112,7 +112,7 @@ def test_spark_always_reads_and_merges_in_tasks_the_same_bytes(tmp_path: Path) -
     with LocalRunner("local[2]") as runner:
         for use, lines in said.items():
             request = replace(merge_of(tmp_path, "rows", [2, 1, 3, 1]), spark=use)
-            (new,) = runner.submit(request, lines.append).result(240).slices
+            (new,) = runner.submit(request, lines.append).result(240).new_slices
             hashes.append((new.physical_hash, new.logical_hash))
     assert hashes[0] == hashes[1]
     assert said == {
@@ -134,7 +134,7 @@ def test_first_requests_at_once_with_and_without_spark(raw_query, tmp_path: Path
     """Threads must not import pyspark side by side: its modules import each other in circles."""
     with LocalRunner("local[2]") as runner:
         merged, query = runner.submit(merge_of(tmp_path, "rows", [1, 2])), runner.submit(raw_query())
-        assert [pq.read_table(one.path)["id"].to_pylist() for one in merged.result(60).slices] == [[1, 2]]
+        assert [pq.read_table(one.path)["id"].to_pylist() for one in merged.result(60).new_slices] == [[1, 2]]
         assert query.result(60).num_records == 2
 
 

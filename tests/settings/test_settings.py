@@ -13,6 +13,7 @@ def test_defaults():
         work_area="",
         spark_conn_id="",
         spark=None,
+        slice_records=10_000_000,
         local_master="local[*]",
         local_memory="",
         push_paths=(),
@@ -34,10 +35,11 @@ def test_airflows_own_configuration_counts(monkeypatch):
     monkeypatch.setenv("AIRFLOW__ODF__MANIFEST_VERSION", "2")
     monkeypatch.setenv("AIRFLOW__ODF__NAMING_SPEC", "2024")
     monkeypatch.setenv("AIRFLOW__ODF__SPARK", "always")
+    monkeypatch.setenv("AIRFLOW__ODF__SLICE_RECORDS", "500000")
     monkeypatch.setenv("AIRFLOW__ODF__OBJECT_STORE_CONNECTIONS", "s3=aws_default, s3://partner/ = aws_partner,")
     found = settings.read()
     assert found.object_store_connections == {"s3": "aws_default", "s3://partner": "aws_partner"}
-    assert found.spark == "always"
+    assert (found.spark, found.slice_records) == ("always", 500_000)
     assert found.push_paths == ("/data/in", "https://example.org/drop")
     assert (found.store, found.options.forbidden_steps, found.manifest_version, found.naming_spec) == (
         "/data/odf",
@@ -52,6 +54,7 @@ def test_airflows_own_configuration_counts(monkeypatch):
     [
         ("manifest_version", "4", r"\[odf\] manifest_version = 4: must be 3 or 2"),
         ("spark", "never", r"\[odf\] spark = never: must be needed or always"),
+        ("slice_records", "0", r"\[odf\] slice_records = 0: must be a positive integer"),
         ("naming_spec", "2025", r"\[odf\] naming_spec = 2025: must be current or 2024"),
         (
             "forbid_steps",

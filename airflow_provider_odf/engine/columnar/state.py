@@ -126,11 +126,14 @@ def open_state(history: History, memory_limit: int, before: StoredRows | None = 
         return _with_later(before, later, history.last_offset)
     if not has_types(history):
         return None
-    base_files = history.cache.files if history.cache is not None else ()
-    if history.cache is None and _has_only_additions(slices[0].path, history):
-        base_files, slices = (slices[0].path,), slices[1:]
     none = _empty(layout)
-    base = pa.concat_tables([none.select(layout.keys), *(_read(f, layout, layout.keys) for f in base_files)])
+    if history.cache is not None:
+        base_files = history.cache.files
+        keys_of_files = [_read(f, layout, layout.keys) for f in base_files]
+    else:
+        keys_of_files = [*_keys_in_order(history)]
+        base_files, slices = tuple(s.path for s in slices[: len(keys_of_files)]), slices[len(keys_of_files) :]
+    base = pa.concat_tables([none.select(layout.keys), *keys_of_files])
     later, groups = with_operation(none, APPEND), tuple(_groups(base_files))
     if not keys.are_ascending(base, layout.keys):
         # Other tools may have written the rows in another order: then they are in memory, as later records are.
@@ -184,6 +187,19 @@ def _groups(paths: Sequence[str]) -> Iterator[Group]:
 def with_operation(rows: pa.Table, code: int) -> pa.Table:
     """Return rows with an operation in the column OP."""
     return rows.append_column(OP, pa.repeat(pa.scalar(code, pa.int32()), rows.num_rows))
+
+
+def _keys_in_order(history: History) -> Iterator[pa.Table]:
+    """Yield the keys of the first slices that have only +A, as long as they continue the order of the keys."""
+    last = None
+    for one in history.slices:
+        if not _has_only_additions(one.path, history):
+            return
+        own = _read(one.path, history.layout, history.layout.keys)
+        if last is not None and not keys.are_ascending(pa.concat_tables([last, own]), history.layout.keys):
+            return
+        yield own
+        last = own.slice(own.num_rows - 1)
 
 
 def _has_only_additions(path: str, history: History) -> bool:

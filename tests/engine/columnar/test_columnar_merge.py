@@ -161,7 +161,7 @@ def test_several_small_files_start_no_spark(polled: Make, tmp_path: Path) -> Non
     data, said = polled("id BIGINT; a STRING", "Ledger", "id", read={"header": True}), list[str]()
     data.days = 1
     success = merge.execute(None, data.request(*paths, kind="Csv"), said.append)
-    assert [s.offset_interval.count for s in success.slices] == [1, 1, 1]
+    assert [s.offset_interval.count for s in success.new_slices] == [1, 1, 1]
     assert said[1] == "0.csv: read and merged by Arrow, without Spark"
 
 
@@ -177,7 +177,7 @@ def _refuse(*_: object) -> None:
 
 
 def _facts(success: Any) -> tuple[Any, ...] | None:
-    (new,) = success.slices
+    (new,) = success.new_slices
     return (
         (new.physical_hash, new.logical_hash, new.changes, new.changes.removed, (new.rows_before, new.is_input_empty))
         if new
@@ -193,7 +193,7 @@ def test_columns_that_are_new(polled: Make, tmp_path: Path, monkeypatch: pytest.
     pq.write_table(pa.table({"id": [3, 1, 2], "a": ["x", "y", None]}), first)
     pq.write_table(pa.table({"ID": [2, 4, 1], "b": [None, True, True], "a": [None, "z", "y"]}), second)
     data.poll(first, kind="Parquet")
-    new = data.poll(second, kind="Parquet").slices[0]
+    new = data.poll(second, kind="Parquet").new_slices[0]
     assert list(zip(*pq.read_table(new.path, columns=["op", "id", "a", "b"]).to_pydict().values(), strict=True)) == [
         (2, 1, "y", None),
         (3, 1, "y", True),
@@ -217,7 +217,7 @@ def test_a_cache_without_order_is_put_in_order(polled: Make, tmp_path: Path, mon
     parts = {cached.name: [cached.stat().st_size, 3, ""]}
     about.write_text(json.dumps(json.loads(about.read_text()) | {"files": parts}))
     monkeypatch.setattr(partitioned_merge, "write", _refuse)
-    assert data.poll(path, kind="Parquet").slices == (None,)
+    assert data.poll(path, kind="Parquet").slices == ((),)
     assert not [line for line in data.progress if "damaged" in line or "again" in line]
 
 
@@ -240,7 +240,7 @@ def test_spark_merges_what_arrow_cannot_judge(
         with pytest.raises(InvalidQuery, match=message):
             data.poll(path, kind="Parquet")
     else:
-        assert data.poll(path, kind="Parquet").slices[0].changes.added == 2
+        assert data.poll(path, kind="Parquet").new_slices[0].changes.added == 2
 
 
 @pytest.mark.parametrize("form", ["columns and rows", "Spark"])
@@ -294,5 +294,5 @@ def test_equal_rows_are_dropped(polled: Make, tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"id": [2, 1, 2], "a": ["x", "y", "x"]}), path)
     success = polled("", "Snapshot", "id").poll(path, kind="Parquet")
-    assert success.slices[0].changes.added == 2
+    assert success.new_slices[0].changes.added == 2
     assert success.notices == ("rows.parquet: dropped 1 duplicate row",)

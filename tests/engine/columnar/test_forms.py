@@ -135,7 +135,7 @@ def _merged(
             except SparkRuntimeException as e:
                 messages[form] = e.getMessage()
             else:
-                (new,) = success.slices
+                (new,) = success.new_slices
                 assert new is not None
                 hashes[form] = (new.physical_hash, new.logical_hash)
     return hashes, messages
