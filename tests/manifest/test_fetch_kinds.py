@@ -46,13 +46,13 @@ def manifest(**parts: str) -> str:
         (
             "{kind: Url, url: 's3://me:pa55@b/k'}",
             [
-                "m.yaml:8:31: s3://: the URI has a user, a password or parameters: leave them out; credentials come from the environment of the process or the role of the machine"
+                "m.yaml:8:31: s3://: the URI has a user, a password or parameters: leave them out; credentials come from the environment of the process, the role of the machine, or a connection of [odf] object_store_connections"
             ],
         ),
         (
             "{kind: Url, url: 'abfss://c@a.dfs.core.windows.net/k?sig=pa55'}",
             [
-                "m.yaml:8:31: abfss://: the URI has a user, a password or parameters: leave them out; credentials come from the environment of the process or the role of the machine"
+                "m.yaml:8:31: abfss://: the URI has a user, a password or parameters: leave them out; credentials come from the environment of the process, the role of the machine, or a connection of [odf] object_store_connections"
             ],
         ),
         (

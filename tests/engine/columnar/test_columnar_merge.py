@@ -177,12 +177,10 @@ def _refuse(*_: object) -> None:
 
 
 def _facts(success: Any) -> tuple[Any, ...] | None:
+    if not success.new_slices:
+        return None
     (new,) = success.new_slices
-    return (
-        (new.physical_hash, new.logical_hash, new.changes, new.changes.removed, (new.rows_before, new.is_input_empty))
-        if new
-        else None
-    )
+    return new.physical_hash, new.logical_hash, new.changes, new.changes.removed, (new.rows_before, new.is_input_empty)
 
 
 def test_columns_that_are_new(polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
