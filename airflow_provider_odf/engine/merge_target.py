@@ -6,9 +6,11 @@ in tasks of Spark, which write the records too.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -259,11 +261,14 @@ def _nullable(table: pa.Table) -> pa.Table:
 def _estimated_rows(paths: Sequence[str]) -> int:
     """Return about how many rows files have: as many per byte as the first one has, by the footer of Parquet, else by
     the lines at its beginning."""
-    with files.open_file(paths[0]) as file:
+    first = paths[0]
+    if os.path.isdir(first):  # typed rows that Spark wrote
+        first = str(next(Path(first).glob("*.parquet")))
+    with files.open_file(first) as file:
         start = file.read(_HEAD)
     rows, size = start.count(b"\n"), len(start)
     if start.startswith(b"PAR1"):
-        rows, size = files.footer(paths[0]).num_rows, files.size(paths[0])
+        rows, size = files.footer(first).num_rows, files.size(first)
     return files.total_size(paths) * max(rows, 1) // max(size, 1)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from airflow_provider_odf.engine import merge_target, partitioned_merge, slices
 from airflow_provider_odf.engine import state as states
@@ -176,3 +177,13 @@ def test_dropped_rows_and_progress_count_the_input(
         [(0, 2), (3, 5), (6, 7)]
     ]
     assert data.records("id") == [("+A", n) for n in (3, 1, 2, 5, 4, 7, 6, 8)]
+
+
+def test_an_input_that_spark_read_before_is_a_folder(
+    polled: Make, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "SMALL", -1)
+    folder = tmp_path / "0.parquet"
+    spark.createDataFrame([(2, "b"), (1, "a")], "id INT, v STRING").repartition(2).write.parquet(str(folder))
+    (new,) = polled("id INT; v STRING", "Snapshot", "id").poll(folder, kind="Parquet").new_slices
+    assert pq.read_table(new.path, columns=["id", "v"]).to_pylist() == [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}]
