@@ -102,7 +102,7 @@ def test_executors_have_the_access_of_the_driver(
     use(s3, monkeypatch)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-driver")
     folder = f"s3://bucket/{uuid4().hex}"
-    object_stores.put(f"{folder}/rows.csv", b"a,b\n1,x\n2,y\n")
+    object_stores.put(f"{folder}/rows.csv", b"a,b\n1,x\n2,y\n", 12)
     request = protocol.MergeRequest(
         dataset_id="did:odf:x",
         dataset_alias="readings",

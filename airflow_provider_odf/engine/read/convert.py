@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
 
+from airflow_provider_odf.engine import spark_errors
 from airflow_provider_odf.engine.read import raw
 from airflow_provider_odf.engine.read.raw import PLACE, PROBLEM, Parser
 from airflow_provider_odf.engine.read.scalar import MILLIS, NESTED, Formats, cast, has_times, is_in_range, scalar
@@ -44,12 +45,15 @@ def spark_types(columns: Sequence[Column]) -> st.StructType:
     """Return the Spark types of columns.
 
     :raises InvalidQuery: a type that Spark does not know.
+    :raises PySparkException: the Spark Connect server was lost.
     """
     fields = []
     for column in columns:
         try:
             kind = st.DataType.fromDDL(column.type)
-        except Exception:
+        except Exception as e:
+            if spark_errors.unfit(e):
+                raise
             raise InvalidQuery(f"column {column.name}: {column.type!r} is not a Spark type") from None
         fields.append(st.StructField(column.name, kind, column.is_nullable))
     return st.StructType(fields)
