@@ -194,12 +194,8 @@ def chunks(uri: str) -> Iterator[bytes]:
     :raises StorageError: it cannot be read, now or at a later piece.
     """
     bucket, key = split(uri)
-    with errors(uri):
-        try:
-            return _pieces(uri, client(bucket).get(key).stream(min_chunk_size=BLOCK))
-        except FileNotFoundError:
-            pass
-    raise FileNotFoundError(uri)
+    with _reading(uri):
+        return _pieces(uri, client(bucket).get(key).stream(min_chunk_size=BLOCK))
 
 
 def size(uri: str) -> int:
@@ -209,12 +205,8 @@ def size(uri: str) -> int:
     :raises StorageError: the server does not tell.
     """
     bucket, key = split(uri)
-    with errors(uri):
-        try:
-            return client(bucket).head(key)["size"]
-        except FileNotFoundError:
-            pass
-    raise FileNotFoundError(uri)
+    with _reading(uri):
+        return client(bucket).head(key)["size"]
 
 
 def part(uri: str, start: int, length: int) -> Bytes:
@@ -224,16 +216,23 @@ def part(uri: str, start: int, length: int) -> Bytes:
     :raises StorageError: it cannot be read, or ends before the range does.
     """
     bucket, key = split(uri)
-    with errors(uri):
-        try:
-            content = client(bucket).get_range(key, start=start, length=length)
-        except FileNotFoundError:
-            content = None
-    if content is None:
-        raise FileNotFoundError(uri)
+    with _reading(uri):
+        content = client(bucket).get_range(key, start=start, length=length)
     if len(content) != length:
         raise StorageError(f"{uri}: the object ends before byte {start + length}: it has changed while it was read")
     return content
+
+
+@contextmanager
+def _reading(uri: str) -> Iterator[None]:
+    """Raise errors as `errors` does, but that of a missing object or bucket as ``FileNotFoundError`` with the URI."""
+    with errors(uri):
+        try:
+            yield
+            return
+        except FileNotFoundError:
+            pass
+    raise FileNotFoundError(uri)
 
 
 def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:
@@ -256,17 +255,19 @@ def part_size(size: int) -> int:
     return max(_PART, size // 9_000)
 
 
-def copy(source: str, target: str, size: int) -> None:
-    """Copy an object of so many bytes within its bucket. The server does it, unless the object is too large for that.
+def copy(source: str, target: str) -> None:
+    """Copy an object within its bucket. The server does it, unless the object is too large for that.
 
-    :raises StorageError: there is no such object, or it cannot be copied.
+    :raises FileNotFoundError: there is no such object.
+    :raises StorageError: it cannot be copied.
     """
     (bucket, key), (_, name) = split(source), split(target)
+    length = size(source)
     with errors(source):
-        if size <= _MOST_COPIED:
+        if length <= _MOST_COPIED:
             client(bucket).copy(key, name)
         else:
-            client(bucket).put(name, chunks(source), chunk_size=part_size(size))
+            client(bucket).put(name, chunks(source), chunk_size=part_size(length))
 
 
 @contextmanager

@@ -56,7 +56,10 @@ def run(scale: Scale) -> list[Row]:
         url = served.publish("prices.csv", 0)
         manifest = odf.manifest(scale.directory / "prices.yaml", url, source.READ, source.SNAPSHOT)
         versions = count(1)
-        next_version = lambda: served.publish("prices.csv", next(versions))  # noqa: E731
+
+        def next_version() -> None:
+            served.publish("prices.csv", next(versions))
+
         stores = {FOLDER: str(scale.directory / "store"), BUCKET: "s3://bucket/store"}
         check.said([odf.run(store, manifest).text for store in stores.values()], "published 100 records")
         relay.delay = DELAY

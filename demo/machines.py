@@ -172,7 +172,7 @@ class Cluster:
             folder.mkdir(parents=True, exist_ok=True)
         if not can_hide():
             return command
-        return [*_unshare(), "sh", "-c", _HIDDEN, "sh", *map(str, others), "--", *command]
+        return [*without(*others), *command]
 
     @staticmethod
     def _json(port: int) -> Any:
@@ -186,6 +186,11 @@ def can_hide() -> bool:
         return False
     tried = [*_unshare(), "sh", "-c", "mount -t tmpfs none /tmp"]
     return subprocess.run(tried, capture_output=True, check=False).returncode == 0
+
+
+def without(*folders: Path) -> list[str]:
+    """Return the beginning of a command that sees folders empty."""
+    return [*_unshare(), "sh", "-c", _HIDDEN, "sh", *map(str, folders), "--"]
 
 
 def _unshare() -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -15,10 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from airflow_provider_odf.engine import jvm
+from demo.machines import without
 from tests.processes import wait_until
 
 LEAN = " ".join(jvm.SHORT_JOBS)
-UNSHARE = ("unshare", "--mount", *(() if os.geteuid() == 0 else ("--map-root-user",)))
 
 
 @contextmanager
@@ -54,17 +53,6 @@ def standalone(folder: Path, workers: int = 1, hidden: Path | None = None, memor
                 process.terminate()
             for process in processes:
                 process.wait()
-
-
-def without(folder: Path) -> list[str]:
-    """The beginning of a command that sees a folder empty."""
-    return [*UNSHARE, "sh", "-c", 'mount -t tmpfs none "$1" && shift && exec "$@"', "sh", str(folder)]
-
-
-def can_hide() -> bool:
-    """Whether the system lets processes have mounts of their own."""
-    tried = [*UNSHARE, "sh", "-c", "mount -t tmpfs none /mnt"]
-    return shutil.which("unshare") is not None and subprocess.run(tried, capture_output=True).returncode == 0
 
 
 class ConnectServer:

@@ -254,10 +254,10 @@ class ObjectStorage:
             with self._errors(name):
                 self.client.put(self._key(name), source, chunk_size=object_stores.part_size(source.stat().st_size))
         else:
-            moved = ObjectStorage.at(source)
-            if (info := moved.stat("")) is None:
-                raise StorageError(f"{source}: no such object: run again")
-            object_stores.copy(source, self.location(name), info.size)
+            try:
+                object_stores.copy(source, self.location(name))
+            except FileNotFoundError:
+                raise StorageError(f"{source}: no such object: run again") from None
 
     def remove(self, name: str, modified: float) -> bool:
         info = self._stat(name)

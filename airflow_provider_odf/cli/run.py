@@ -31,7 +31,7 @@ from airflow_provider_odf.cli.options import (
     print_problems,
     spark_choice,
 )
-from airflow_provider_odf.cycle.cycle import Cycle, slice_records_of, spark_of
+from airflow_provider_odf.cycle.cycle import Cycle, settings_of
 from airflow_provider_odf.cycle.messages import Outcome, Progress, silent
 from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.run import run_all, run_push
@@ -72,8 +72,8 @@ def run(
             Cycle(
                 *(target, str(m.snapshot.alias), runner, time, m, os.environ, options),
                 progress=progress(verbose),
-                spark=choice.of(spark_of(m)),
-                slice_records=slice_records_of(m) or SLICE_RECORDS,
+                spark=choice.of((own := settings_of(m)).spark),
+                slice_records=own.slice_records or SLICE_RECORDS,
                 author=author,
             )
             for m in loaded.manifests
@@ -152,8 +152,8 @@ def push(
         cycle = Cycle(
             *(target, dataset, runner, time, declared, os.environ, options),
             progress=progress(verbose),
-            spark=choice.of(spark_of(declared)),
-            slice_records=slice_records_of(declared) or SLICE_RECORDS,
+            spark=choice.of((own := settings_of(declared)).spark),
+            slice_records=own.slice_records or SLICE_RECORDS,
             author=author,
         )
         data = Push(uris, source_name=source, event_time=event, push_id=push_id, media_type=media_type, label=label)

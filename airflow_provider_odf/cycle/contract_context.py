@@ -18,7 +18,7 @@ from airflow_provider_odf.contract import service_levels
 from airflow_provider_odf.contract.binding import model_of
 from airflow_provider_odf.contract.service_levels import Frequency
 from airflow_provider_odf.contract.thresholds import RuleError
-from airflow_provider_odf.cycle.history import history
+from airflow_provider_odf.cycle.history import history_of
 from airflow_provider_odf.evolution.inputs import merge_of
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder_settings import settings_for
@@ -55,7 +55,7 @@ def _related(cycle: Cycle, models: set[str]) -> Iterator[protocol.RelatedDataset
             yield protocol.RelatedDataset(
                 name,
                 state.vocab,
-                history(cycle.store, dataset, state, cycle.progress, passes_objects=cycle.passes_objects),
+                history_of(cycle, dataset, state),
                 merge_of(state),
                 chain_schema.ipc_base64(state.schema) if state.schema else None,
                 tuple(sorted(cycle.sensitive_columns.names(dataset, state))),

@@ -17,7 +17,7 @@ from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.evolution.apply import Report, apply
 from airflow_provider_odf.evolution.inputs import linked
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.manifest.folder_settings import settings_for
+from airflow_provider_odf.manifest.folder_settings import FolderSettings, settings_for
 from airflow_provider_odf.protocol import SLICE_RECORDS
 from airflow_provider_odf.source.options import Options
 
@@ -214,20 +214,12 @@ class Cycle:
         return state
 
 
-def spark_of(manifest: Manifest | None) -> SparkUse | None:
-    """Return when merges of a manifest's dataset use Spark, from ``odf.yaml``.
+def settings_of(manifest: Manifest | None) -> FolderSettings:
+    """Return the settings of a manifest's dataset, from ``odf.yaml``; the defaults without a manifest.
 
     :raises ManifestInvalid: a settings file that applies is not valid.
     """
-    return settings_for(manifest.file, manifest.snapshot.alias).spark if manifest is not None else None
-
-
-def slice_records_of(manifest: Manifest | None) -> int | None:
-    """Return the maximum number of records in a slice of a manifest's dataset, from ``odf.yaml``.
-
-    :raises ManifestInvalid: a settings file that applies is not valid.
-    """
-    return settings_for(manifest.file, manifest.snapshot.alias).slice_records if manifest is not None else None
+    return settings_for(manifest.file, manifest.snapshot.alias) if manifest is not None else FolderSettings()
 
 
 def limits_of(manifest: Manifest) -> Limits:
@@ -235,5 +227,5 @@ def limits_of(manifest: Manifest) -> Limits:
 
     :raises ManifestInvalid: a settings file that applies is not valid.
     """
-    settings = settings_for(manifest.file, manifest.snapshot.alias)
+    settings = settings_of(manifest)
     return Limits(settings.allow_empty_input, settings.max_retracted_share)

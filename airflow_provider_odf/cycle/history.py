@@ -42,9 +42,6 @@ NOTE = "unchanged.json"
 """Note that a query over given inputs changes nothing in its derivative. A block must advance something, so such a run
 has no block to write; without the note, the next run evaluates the query again."""
 
-ABOUT = "state.json"
-"""File of a cache with the hashes of its other files, as the engine computed them."""
-
 NEWEST = "newest.json"
 """Object of the exchange with the blocks of its caches, the newest last, so that a merge lists nothing."""
 
@@ -80,6 +77,11 @@ def history(
     dataset = replace(dataset, cache=cache)
     slices.check_unrecorded(dataset, state.dataset_id, state.slices, progress)
     return tuple(protocol.HistorySlice(slices.path(dataset, s), _interval(s)) for s in state.slices)
+
+
+def history_of(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[protocol.HistorySlice, ...]:
+    """Return the `history` for the engine of a cycle."""
+    return history(cycle.store, dataset, state, cycle.progress, passes_objects=cycle.passes_objects)
 
 
 def _interval(part: model.DataSlice) -> protocol.OffsetInterval:
@@ -136,7 +138,7 @@ class StateCaches:
         is_object = object_stores.is_object(state.path)
         with contextlib.suppress(OSError, StorageError):
             source = ObjectStorage.at(state.path) if is_object else LocalStorage(Path(state.path))
-            if (hashes := _hashes(source.get(ABOUT))) is None:
+            if (hashes := _hashes(source.get(protocol.STATE_FILE))) is None:
                 return
             seal = seal_of(hashes, dataset=self.dataset_id, block=block_hash)
             if not is_object:
@@ -186,7 +188,9 @@ class StateCaches:
         """Compare what a cache says about itself with its seal. Its other files have names made of their hashes, which
         readers compare."""
         hashes = self._sealed(storage, block_hash)
-        if hashes is not None and _sha256(storage.get(f"{block_hash}/{ABOUT}")) == hashes.get(ABOUT):
+        if hashes is not None and _sha256(storage.get(f"{block_hash}/{protocol.STATE_FILE}")) == hashes.get(
+            protocol.STATE_FILE
+        ):
             return storage.location(block_hash)
         self._say_damaged(storage.location(block_hash))
         self._drop(storage, block_hash)
@@ -234,7 +238,7 @@ def _hashes(about: bytes | None) -> dict[str, str] | None:
     """Return the hashes of the files of a state that the engine wrote, None if it is not complete."""
     try:
         parts = json.loads(about or b"")["files"]
-        return {**{name: sha256 for name, (_, _, sha256) in parts.items()}, ABOUT: str(_sha256(about))}
+        return {**{name: sha256 for name, (_, _, sha256) in parts.items()}, protocol.STATE_FILE: str(_sha256(about))}
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.cycle import exchange, held_back
-from airflow_provider_odf.cycle.history import StateCaches, history, make_directory
+from airflow_provider_odf.cycle.history import StateCaches, history_of, make_directory
 from airflow_provider_odf.cycle.messages import Candidate, Input, InputFile, UpToDate
 from airflow_provider_odf.cycle.read import EngineInputs, check_input, engine_inputs
 from airflow_provider_odf.cycle.sources import POLLING_SOURCE, read_step, source_of
@@ -123,7 +123,7 @@ class _Merge(Step):
             next_offset=base.next_offset,
             new_data_path=work.engine.location(),
             preprocess=None if self.input.is_read else columns.preprocess(source, inputs.read),
-            history=self.history() if needs_slices else (),
+            history=history_of(cycle, self.dataset, base) if needs_slices else (),
             schema=chain_schema.ipc_base64(base.schema) if base.schema else None,
             prev_state=prev_state,
             new_state_path=work.engine.location("state"),
@@ -132,10 +132,6 @@ class _Merge(Step):
             spark=cycle.spark,
             slice_records=cycle.slice_records,
         )
-
-    def history(self) -> tuple[protocol.HistorySlice, ...]:
-        cycle = self.cycle
-        return history(cycle.store, self.dataset, self.base, cycle.progress, passes_objects=cycle.passes_objects)
 
     def publish_source(self, success: protocol.MergeSuccess) -> bool:
         """Publish the source that waited for this input, if the engine could analyze its query. Return whether the

@@ -17,7 +17,7 @@ from airflow_provider_odf.chain.slices import count_in_all
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN
 from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.contract_context import with_context
-from airflow_provider_odf.cycle.history import history
+from airflow_provider_odf.cycle.history import history_of
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.evolution.inputs import merge_of
 from airflow_provider_odf.instant import Instant
@@ -154,7 +154,7 @@ def _request(
         vocab=state.vocab,
         merge=merge_of(state),
         contract=with_context(cycle, contract, dataset, candidate.base, state.system_time),
-        history=history(cycle.store, dataset, state, cycle.progress, passes_objects=cycle.passes_objects),
+        history=history_of(cycle, dataset, state),
         new_from=candidate.offsets.start if candidate.offsets else 0,
         schema=chain_schema.ipc_base64(state.schema) if state.schema else "",
         as_of=str(state.system_time),

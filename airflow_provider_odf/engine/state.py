@@ -27,15 +27,20 @@ from airflow_provider_odf.engine.column_layout import Columns, Layout
 from airflow_provider_odf.engine.spark_errors import storage_failure
 from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.merge_strategies import CACHED_BYTES, CACHED_SLICES, StateNeeded
-from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeRequest, MergeStrategy, StateCache
+from airflow_provider_odf.protocol import (
+    STATE_FILE,
+    DatasetVocabulary,
+    HistorySlice,
+    MergeRequest,
+    MergeStrategy,
+    StateCache,
+)
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.slice_file import HashedFile, count_changes, row_groups
 
 MAX_CHANGED = 0.2
 """Ratio of records after a cache to its rows, above which a large cache is rewritten."""
-
-_ABOUT = "state.json"
 
 
 @dataclass(frozen=True)
@@ -235,15 +240,15 @@ def _link(history: History, directory: str) -> list[_Part]:
 
 def _put(directory: str, about: bytes) -> None:
     if object_stores.is_object(directory):
-        object_stores.put(f"{directory}/{_ABOUT}", about, len(about))
+        object_stores.put(f"{directory}/{STATE_FILE}", about, len(about))
     else:
-        Path(directory, _ABOUT).write_bytes(about)
+        Path(directory, STATE_FILE).write_bytes(about)
 
 
 def _get(directory: str) -> bytes:
     if object_stores.is_object(directory):
-        return b"".join(object_stores.chunks(f"{directory}/{_ABOUT}"))
-    return Path(directory, _ABOUT).read_bytes()
+        return b"".join(object_stores.chunks(f"{directory}/{STATE_FILE}"))
+    return Path(directory, STATE_FILE).read_bytes()
 
 
 def _open(cache: StateCache, history: History) -> Cache | None:

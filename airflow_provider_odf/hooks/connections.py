@@ -138,6 +138,7 @@ def _of_google(look_up: Callable[[], Connection], origin: str) -> Access:
     def credentials() -> Mapping[str, Any]:
         connection = look_up()
 
+        # The hook would look the connection up by itself. The provider may not be installed, so its class has no type.
         class Hook(GoogleBaseHook):  # type: ignore[misc]
             get_connection = staticmethod(lambda conn_id: connection)
 

@@ -127,10 +127,11 @@ class OdfOperator(LineageMixin, BaseOperator):
 
     def cycle_of(self, dataset: str) -> Cycle:
         """Return the configuration for steps of a dataset's cycle."""
-        from airflow_provider_odf.cycle.cycle import Cycle, slice_records_of, spark_of
+        from airflow_provider_odf.cycle.cycle import Cycle, settings_of
         from airflow_provider_odf.instant import Instant
 
         config, manifest = settings.read(), self.dataset_manifest
+        own = settings_of(manifest)
         return Cycle(
             self.odf,
             dataset,
@@ -142,8 +143,8 @@ class OdfOperator(LineageMixin, BaseOperator):
             config.manifest_version,
             self.log.info,
             self.contract,
-            spark_of(manifest) or config.spark,
-            slice_records_of(manifest) or config.slice_records,
+            own.spark or config.spark,
+            own.slice_records or config.slice_records,
             states=self.states,
         )
 

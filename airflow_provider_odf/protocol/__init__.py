@@ -18,6 +18,7 @@ from airflow_provider_odf.protocol.contract import ContractReport as ContractRep
 from airflow_provider_odf.protocol.contract import JsonObject as JsonObject
 from airflow_provider_odf.protocol.contract import RelatedDataset as RelatedDataset
 from airflow_provider_odf.protocol.contract import Source as Source
+from airflow_provider_odf.protocol.data import STATE_FILE as STATE_FILE
 from airflow_provider_odf.protocol.data import Changes as Changes
 from airflow_provider_odf.protocol.data import Column as Column
 from airflow_provider_odf.protocol.data import DatasetVocabulary as DatasetVocabulary

@@ -145,6 +145,10 @@ class HistorySlice:
     offset_interval: OffsetInterval
 
 
+STATE_FILE = "state.json"
+"""File of a state cache that says what it is, with the names, sizes, rows and SHA-256 of its other files."""
+
+
 @dataclass(frozen=True)
 class StateCache:
     """The state cache: a directory with the current rows or the keys, and the last offset that they include.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.cycle.cycle import slice_records_of
+from airflow_provider_odf.cycle.cycle import settings_of
 from airflow_provider_odf.cycle.run import run as run_cycle
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -39,7 +39,7 @@ def test_one_publication_has_all_slices_and_the_last_one_the_state_of_the_source
 ) -> None:
     write("odf.yaml", "defaults: {slice_records: 2, max_retracted_share: 0.5}\n")
     (manifest,) = load([write("prices.yaml", WITH_TIME)]).manifests
-    assert slice_records_of(manifest) == 2
+    assert settings_of(manifest).slice_records == 2
 
     def poll(day: int) -> object:
         cycle = cycle_of(store, manifest, engine, Instant.parse(f"2024-02-{day:02}T00:00:00Z"), slice_records=2)

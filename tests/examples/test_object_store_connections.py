@@ -14,23 +14,18 @@ import pytest
 from airflow_provider_odf import object_stores
 from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.store import Store
+from tests.manifests import polled
 from tests.s3 import guarded_s3, use
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.long]
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: prices
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: Url, url: "s3://bucket/in/prices.csv"}
-      read: {kind: Csv, header: true, schema: [sku STRING, price BIGINT]}
-      preprocess: {kind: Sql, engine: spark, query: "SELECT upper(sku) AS sku, price FROM input"}
-      merge: {kind: Snapshot, primaryKey: [sku]}
-"""
+MANIFEST = polled(
+    "prices",
+    '{kind: Url, url: "s3://bucket/in/prices.csv"}',
+    "{kind: Csv, header: true, schema: [sku STRING, price BIGINT]}",
+    "{kind: Snapshot, primaryKey: [sku]}",
+    preprocess='{kind: Sql, engine: spark, query: "SELECT upper(sku) AS sku, price FROM input"}',
+)
 WRONG = "wr0ngSecret"
 
 

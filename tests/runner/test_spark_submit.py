@@ -20,9 +20,10 @@ import pytest
 from airflow_provider_odf import errors, object_stores, protocol
 from airflow_provider_odf.engine import session
 from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
+from demo.machines import can_hide
 from tests.processes import below, processes
 from tests.s3 import use
-from tests.spark_servers import LEAN, can_hide, standalone
+from tests.spark_servers import LEAN, standalone
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
