@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Asset, AssetWatcher, BaseOperator, get_parsing_context
@@ -25,7 +26,9 @@ from airflow_provider_odf.operators.polling_source import PollingSourceOperator
 from airflow_provider_odf.operators.publish import PublishOperator
 from airflow_provider_odf.operators.push_source import PushSourceOperator, conf_params
 from airflow_provider_odf.operators.transform import TransformOperator
-from airflow_provider_odf.triggers.polling_source import DEFAULT_POKE_INTERVAL, PollingSourceTrigger
+from airflow_provider_odf.triggers.change import DEFAULT_POKE_INTERVAL
+from airflow_provider_odf.triggers.input_heads import InputHeadsTrigger
+from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +96,11 @@ def build(
     warnings = [*warnings, *inputs.unknown(manifest, declared, names)]
     pushed = [source.source_name for source in manifest.snapshot.events(model.AddPushSource)]
     is_derivative = manifest.snapshot.kind == "Derivative"
-    schedule = inputs.schedule(manifest, declared, names) if is_derivative else _schedule(settings, defaults, where)
+    schedule = (
+        inputs.schedule(manifest, declared, names, partial(_input_watcher, settings, where))
+        if is_derivative
+        else _schedule(settings, defaults, where)
+    )
     with DAG(
         dag_id(name),
         description="".join(filter(str.isprintable, text.strip().partition("\n")[0])) or None,
@@ -181,4 +188,12 @@ def _schedule(settings: FolderSettings, defaults: Defaults, where: dict[str, Any
     arguments = {name: where[name] for name in ("manifest", "dataset", "store", "odf_conn_id")}
     trigger = PollingSourceTrigger(**arguments, poke_interval=settings.poke_interval or DEFAULT_POKE_INTERVAL)
     watcher = AssetWatcher(name=where["dataset"], trigger=trigger)
-    return [Asset(f"{where['dataset']}/source", group="odf-source", watchers=[watcher])]
+    return [Asset(f"{where['dataset']}/source", group=inputs.WATCHED_GROUP, watchers=[watcher])]
+
+
+def _input_watcher(settings: FolderSettings, where: dict[str, Any], locations: Sequence[str]) -> AssetWatcher:
+    """Return what watches inputs of a derivative in other stores."""
+    arguments = {name: where[name] for name in ("dataset", "store", "odf_conn_id")}
+    poke_interval = settings.poke_interval or DEFAULT_POKE_INTERVAL
+    trigger = InputHeadsTrigger(inputs=locations, **arguments, poke_interval=poke_interval)
+    return AssetWatcher(name=where["dataset"], trigger=trigger)

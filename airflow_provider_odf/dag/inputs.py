@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import Asset, AssetAny
+from airflow.sdk import Asset, AssetAny, AssetWatcher
 
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.evolution.analysis import recorded_evaluation
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from airflow_provider_odf.errors import Problem
     from airflow_provider_odf.manifest.manifest import Manifest
     from airflow_provider_odf.protocol import Evaluation
+
+
+WATCHED_GROUP = "odf-source"
+"""Group of the assets of sources and of inputs in other stores, which triggers watch."""
 
 
 class StoreNames:
@@ -101,12 +105,21 @@ class Declared:
         return str(manifest.snapshot.name) if manifest is not None else None
 
 
-def schedule(manifest: Manifest, declared: Declared, store: StoreNames) -> Any:
+def schedule(
+    manifest: Manifest, declared: Declared, store: StoreNames, watch: Callable[[Sequence[str]], AssetWatcher]
+) -> Any:
     """Return the schedule of a derivative's DAG: an event of any of its inputs starts it. Without an input that has an
-    asset it runs only by hand."""
+    asset it runs only by hand.
+
+    :param watch: returns what watches the heads of inputs at these locations. Tasks of other Airflows, or none of
+        Airflow, may publish those that lie in other stores.
+    """
     refs = Graph.of([manifest]).inputs(manifest.snapshot.alias)
-    uris = dict.fromkeys(uri for ref in refs if (uri := _uri(ref, declared, store)))
+    uris = {uri: store.alias_of(ref) is None for ref in refs if (uri := _uri(ref, declared, store))}
     assets = [Asset(uri=uri, group=ASSET_GROUP) for uri in uris]
+    if elsewhere := [uri for uri, is_elsewhere in uris.items() if is_elsewhere]:
+        name = f"{manifest.snapshot.name}/inputs"
+        assets.append(Asset(name, group=WATCHED_GROUP, watchers=[watch(elsewhere)]))
     return AssetAny(*assets) if len(assets) > 1 else assets or None
 
 

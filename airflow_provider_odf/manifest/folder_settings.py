@@ -183,7 +183,7 @@ class FolderSettings(BaseModel):
 
     schedule: Annotated[str, AfterValidator(_schedule)] | None = "@hourly"
     poke_interval: Annotated[float, Field(strict=True, ge=1, le=_LONGEST_WAIT)] | None = None
-    """Seconds between two checks of the source, with ``schedule: "@change"``."""
+    """Seconds between two checks of the source, with ``schedule: "@change"``, or of inputs in other stores."""
     env: dict[Annotated[str, AfterValidator(_variable)], EnvironmentValue] = {}
     store: Annotated[str, AfterValidator(_store)] | None = None
     spark_conn_id: Annotated[str, AfterValidator(_identifier)] | None = None
@@ -260,10 +260,9 @@ def unused_schedules(path: Path, derivatives: Collection[str]) -> Iterator[Probl
     """Yield a warning for each schedule that a valid settings file has for a derivative."""
     names = {name.lower() for name in derivatives}
     for name, own in read_settings(path).datasets.items():
-        for key in ("schedule", "poke_interval"):
-            if name.lower() in names and key in own.model_fields_set:
-                message = f"`{key}` is not used: the inputs of the derivative {name} schedule it"
-                yield Problem(_place(path, name, key), message, "remove it")
+        if name.lower() in names and "schedule" in own.model_fields_set:
+            message = f"`schedule` is not used: the inputs of the derivative {name} schedule it"
+            yield Problem(_place(path, name, "schedule"), message, "remove it")
 
 
 def _place(path: Path, *keys: str) -> Place:

@@ -44,6 +44,17 @@ def wakes(dag, store):
     return [asset.uri.removeprefix(f"{store.as_uri()}/") for asset in assets]
 
 
+def assert_watched(dag, *elsewhere, own=(), poke_interval=60):
+    """The assets of inputs start a DAG; one trigger watches those that lie in other stores."""
+    *assets, watched = dag.schedule.objects
+    assert [asset.uri for asset in assets] == [*elsewhere, *own]
+    assert not any(asset.watchers for asset in assets)
+    assert (watched.name, watched.group) == (f"{dag.dag_id}/inputs", "odf-source")
+    (watcher,) = watched.watchers
+    assert (watcher.trigger.inputs, watcher.trigger.poke_interval) == (list(elsewhere), poke_interval)
+    assert (watcher.trigger.dataset, watcher.trigger.odf_conn_id) == (dag.dag_id, "odf_default")
+
+
 def test_tasks_and_schedules_over_two_levels(folder, built, tmp_path):
     for name in ("com.acme.Orders", "acme/parts", "weather"):
         root(folder, name)
@@ -97,9 +108,7 @@ def test_inputs_by_their_location(folder, built, tmp_path, chain):
     derivative(folder, "forecast", f"{partner.as_uri()}/weather/", f"{partner.as_uri()}/nothing")
     dags = built()
     assert wakes(dags["report"], store) == ["Orders", "acme/parts", "later"]
-    assert [a.uri for a in dags["forecast"].schedule.objects] == [
-        f"{partner.as_uri()}/weather", f"{partner.as_uri()}/nothing"
-    ]  # fmt: skip
+    assert_watched(dags["forecast"], f"{partner.as_uri()}/weather", f"{partner.as_uri()}/nothing")
     missing = f"there is no dataset at {partner.as_uri()}/nothing (mount its store, or correct the location)"
     assert missing in dags["forecast"].doc_md
     assert f"there is no dataset at {partner.as_uri()}/weather" not in dags["forecast"].doc_md
@@ -111,8 +120,9 @@ def test_inputs_in_remote_stores_are_not_asked_for(folder, built):
     """A loader waits for no server: here nobody listens."""
     refs = ("s3://Lake/odf/orders/", "https://LOCALHOST:1/odf/weather")
     derivative(folder, "report", *refs)
+    (folder / "odf.yaml").write_text("defaults: {poke_interval: 5}")
     dag = built()["report"]
-    assert [a.uri for a in dag.schedule.objects] == ["s3://Lake/odf/orders", "https://localhost:1/odf/weather"]
+    assert_watched(dag, "s3://Lake/odf/orders", "https://localhost:1/odf/weather", poke_interval=5)
     assert dag.tags == {"odf"}
 
 
@@ -121,9 +131,7 @@ def test_an_input_by_id_in_another_store(folder, built, tmp_path, chain, monkeyp
     monkeypatch.setenv("AIRFLOW__ODF__INPUT_STORES", f"{tmp_path}/nothing, {partner}")
     derivative(folder, "report", chain("Weather", partner), chain("orders"))
     dag = built()["report"]
-    assert [asset.uri for asset in dag.schedule.objects] == [
-        f"{partner.as_uri()}/Weather", f"{tmp_path.as_uri()}/store/orders"
-    ]  # fmt: skip
+    assert_watched(dag, f"{partner.as_uri()}/Weather", own=[f"{tmp_path.as_uri()}/store/orders"])
     assert dag.tags == {"odf"}
 
 

@@ -313,7 +313,6 @@ def test_a_schedule_of_a_derivative_is_not_used(tmp_path: Path) -> None:
     warnings = [str(w).replace(f"{tmp_path}/", "") for w in load([tmp_path]).warnings]
     assert warnings == [
         "odf.yaml:3:15: `schedule` is not used: the inputs of the derivative ACME/sums schedule it (remove it)",
-        "odf.yaml:3:35: `poke_interval` is not used: the inputs of the derivative ACME/sums schedule it (remove it)",
         "sub/odf.yaml:1:24: `schedule` is not used: the inputs of the derivative acme/Sums schedule it (remove it)",
     ]
 

@@ -14,7 +14,7 @@ from airflow_provider_odf.source.fetchers import check
 from airflow_provider_odf.source.fetching import UNKNOWN
 from airflow_provider_odf.source.http_fetch import LONGEST_COMPARED
 from airflow_provider_odf.source.options import Options
-from airflow_provider_odf.triggers.polling_source import ChangeFilter
+from airflow_provider_odf.triggers.change import ChangeFilter
 
 NOON = 1714651200  # 2024-05-02T12:00:00Z
 

@@ -201,14 +201,15 @@ def test_an_outage_is_logged_once_and_told_when_it_lasts(watched, server, logged
 
 def test_a_source_that_comes_back_is_logged(watched, server, logged):
     url = server.serve("/a", b"1", etag="v1", statuses=[503, 503])
+    trigger = watched(f"{{kind: Url, url: '{url}'}}")
 
     async def body():
-        assert await Running(watched(f"{{kind: Url, url: '{url}'}}")).next() == CHANGED
+        assert await Running(trigger).next() == CHANGED
 
     running(body)
     assert logged == [
         ("warning", f"{url}: HTTP 503 Service Unavailable; retrying every 0.01 s"),
-        ("info", "readings: the source is available again"),
+        ("info", f"{trigger.manifest}: the source is available again"),
     ]
 
 
@@ -284,7 +285,7 @@ def test_an_error_that_nobody_foresaw_does_not_end_the_trigger(watched, tmp_path
     running(body)
     assert logged == [
         ("error", f"{trigger.manifest}: cannot check the source"),
-        ("info", "readings: the source is available again"),
+        ("info", f"{trigger.manifest}: the source is available again"),
     ]
 
 

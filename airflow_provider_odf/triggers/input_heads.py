@@ -1,0 +1,92 @@
+"""``InputHeadsTrigger``: fires when an input of a derivative in another store has a new head."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.triggers.change import DEFAULT_OUTAGE, DEFAULT_POKE_INTERVAL, ChangeTrigger
+
+if TYPE_CHECKING:
+    import httpx
+
+    from airflow_provider_odf.chain.storage import Storage
+    from airflow_provider_odf.chain.store import Store
+
+
+class InputHeadsTrigger(ChangeTrigger):
+    """Compares the heads of inputs that lie in other stores with those that the derivative has read, in the triggerer.
+
+    It reads ``refs/head`` of each, one small file. The derivative's chain records how far its inputs were read. Events
+    are those of `PollingSourceTrigger`. An input that does not exist yet is not new.
+
+    The triggerer needs access to the inputs and to the derivative's store with the same paths as workers.
+
+    :param dataset: name of the derivative.
+    :param inputs: locations of the inputs' folders.
+    :param store: path or URI of the derivative's store, instead of the connection's.
+    :param odf_conn_id: connection of type ``odf`` that names the store.
+    :param poke_interval: seconds between two checks.
+    :param outage: seconds without a response after which an error event is sent; None: no error event.
+    """
+
+    fields = ("dataset", "inputs", "store", "odf_conn_id", "poke_interval", "outage")
+    what = "inputs"
+
+    def __init__(
+        self,
+        *,
+        dataset: str,
+        inputs: Sequence[str],
+        store: str | None = None,
+        odf_conn_id: str = OdfHook.default_conn_name,
+        poke_interval: float = DEFAULT_POKE_INTERVAL,
+        outage: float | None = DEFAULT_OUTAGE,
+    ) -> None:
+        super().__init__()
+        self.dataset = dataset
+        self.inputs = list(inputs)
+        self.store = store
+        self.odf_conn_id = odf_conn_id
+        self.poke_interval = poke_interval
+        self.outage = outage
+        self._read: frozenset[str] = frozenset()
+
+    @property
+    def subject(self) -> str:
+        return self.dataset
+
+    async def _version(self, client: httpx.AsyncClient | None) -> str | None:
+        """Return the heads that the derivative has not read."""
+        return await asyncio.to_thread(self._new_heads)
+
+    def _new_heads(self) -> str | None:
+        store = self._store  # opened first, as it knows the credentials of the others
+        heads = sorted(filter(None, (storage.get_ref("head") for storage in self._storages)))
+        if not self._read.issuperset(heads):
+            self._read = _heads_read(store, self.dataset)
+        return " ".join(head for head in heads if head not in self._read) or None
+
+    @cached_property
+    def _store(self) -> Store:
+        return OdfHook(self.odf_conn_id, store=self.store).get_conn()
+
+    @cached_property
+    def _storages(self) -> list[Storage]:
+        from airflow_provider_odf.chain.storages import open_storage
+
+        return [open_storage(location) for location in self.inputs]
+
+
+def _heads_read(store: Store, name: str) -> frozenset[str]:
+    """Return the heads of the inputs up to which a derivative was computed."""
+    from airflow_provider_odf.manifest.model import ExecuteTransform
+
+    dataset = store.get(name)
+    blocks = dataset.data_blocks() if dataset is not None else ()
+    newest = next((block.event for _, block in blocks if isinstance(block.event, ExecuteTransform)), None)
+    inputs = newest.query_inputs if newest is not None else ()
+    return frozenset(filter(None, (i.new_block_hash or i.prev_block_hash for i in inputs)))

@@ -1,0 +1,112 @@
+"""The trigger of a derivative whose inputs lie in other stores: on a web server, in an object store, in a folder."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from airflow.sdk.module_loading import import_string
+from airflow.triggers.base import BaseEventTrigger
+
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.triggers.input_heads import InputHeadsTrigger
+from tests.cycle.derivatives import derivative, ingest, root, transform
+
+from .test_polling_source import CHANGED, Running, running
+
+
+@pytest.fixture(params=["https", "s3", "file"])
+def orders(request, tmp_path, server, bucket):
+    """An input of another store, and what publishes its head to where the trigger looks: returns the location."""
+    dataset = root(Store.open(tmp_path / "partner"))
+
+    def publish():
+        ingest(dataset)
+        head = f"{dataset.head()}\n".encode()
+        if request.param == "https":
+            return server.serve("/odf/orders/refs/head", head).removesuffix("/refs/head")
+        if request.param == "s3":
+            bucket.put("odf/orders/refs/head", head)
+            return f"{bucket.uri}/odf/orders"
+        return dataset.uri
+
+    return dataset, publish
+
+
+def trigger_of(tmp_path, *inputs):
+    return InputHeadsTrigger(dataset="report", inputs=inputs, store=str(tmp_path / "store"), poke_interval=0.01)
+
+
+def test_each_new_head_is_told_until_the_derivative_has_read_it(orders, tmp_path):
+    source, publish = orders
+    trigger = trigger_of(tmp_path, publish())
+    report = derivative(Store.open(tmp_path / "store"), source)
+
+    async def body():
+        run = Running(trigger)
+        assert await run.next() == CHANGED  # before the first run
+        transform(report, source)
+        waiting = asyncio.create_task(run.next())
+        await asyncio.sleep(0.2)
+        assert not waiting.done()
+        publish()
+        assert await waiting == CHANGED
+        publish()  # while a run takes in the one before
+        assert await run.next() == CHANGED
+        transform(report, source)
+        await run.says_nothing()
+
+    running(body)
+
+
+def test_after_a_restart_only_what_was_not_read_is_told(orders, tmp_path):
+    source, publish = orders
+    location = publish()
+    report = derivative(Store.open(tmp_path / "store"), source)
+    transform(report, source)
+
+    async def body():
+        await Running(trigger_of(tmp_path, location)).says_nothing()
+        publish()
+        assert await Running(trigger_of(tmp_path, location)).next() == CHANGED
+
+    running(body)
+
+
+def test_an_input_that_does_not_exist_yet_is_not_new(tmp_path, server, bucket):
+    inputs = (f"{server.url}/nothing", f"{bucket.uri}/nothing", f"{tmp_path.as_uri()}/nothing")
+
+    async def body():
+        await Running(trigger_of(tmp_path, *inputs)).says_nothing()
+
+    running(body)
+    assert not Path(tmp_path / "store").exists()
+
+
+def test_a_server_that_refuses_is_told_when_it_lasts(tmp_path, server):
+    server.serve("/orders/refs/head", b"", statuses=[403] * 1000)
+    trigger = trigger_of(tmp_path, f"{server.url}/orders")
+    trigger.outage = 0.1
+
+    async def body():
+        event = await Running(trigger).next()
+        assert event["status"] == "error"
+        assert f"{server.url}/orders/refs/head: HTTP 403 Forbidden" in event["message"]
+
+    running(body)
+    assert len(server.answers) > 1
+
+
+def test_survives_serialization():
+    trigger = InputHeadsTrigger(dataset="report", inputs=("https://example.org/odf/orders",))
+    path, fields = trigger.serialize()
+    assert path == "airflow_provider_odf.triggers.input_heads.InputHeadsTrigger"
+    assert fields == {
+        "dataset": "report",
+        "inputs": ["https://example.org/odf/orders"],
+        "store": None,
+        "odf_conn_id": "odf_default",
+        "poke_interval": 60.0,
+        "outage": 3600.0,
+    }
+    assert import_string(path)(**fields).serialize() == (path, fields)
+    assert isinstance(trigger, BaseEventTrigger)
