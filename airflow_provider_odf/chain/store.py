@@ -105,6 +105,11 @@ class Store:
             return self.cache(dataset.alias)
         return self.work_area / ".cache" / f"+{sha256(dataset.uri.encode()).hexdigest()[:16]}"
 
+    def shared_copies(self, dataset: Dataset) -> Storage:
+        """Return the part of the exchange with copies of slices of a dataset of another store, for engines that read
+        only this store's bucket."""
+        return self.exchange.folder(".cache").folder(self.cache_of(dataset).name)
+
     def owns(self, dataset: Dataset) -> bool:
         """Return whether a dataset is in this store."""
         as_named = self._folder_as_named(dataset.alias).uri

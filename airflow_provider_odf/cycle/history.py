@@ -26,10 +26,11 @@ from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.cycle import exchange
 from airflow_provider_odf.cycle.messages import Progress
 from airflow_provider_odf.error_conversion import storage_error
-from airflow_provider_odf.errors import InvalidInput, StorageError
+from airflow_provider_odf.errors import StorageError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.merge_strategies import CACHED_BYTES, CACHED_SLICES
 from airflow_provider_odf.seal import SEAL, first_altered, hashes_in, open_json, seal_of, sealed_json
+from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -63,20 +64,32 @@ def history(
 
     :param passes_objects: whether the engine may not see the disk of this machine.
     :raises ChainCorrupted: a slice on this machine is missing, or is not what its physical hash says.
-    :raises InvalidInput: the engine cannot read the dataset's storage.
+    :raises StorageError: a slice cannot be copied to where the engine reads it.
     """
     if passes_objects and isinstance(dataset.storage, ObjectStorage):
         return tuple(protocol.HistorySlice(slices.location(dataset, s), _interval(s)) for s in state.slices)
-    if passes_objects:
-        raise InvalidInput(
-            f"dataset {dataset.alias}: tasks of Spark elsewhere cannot read {dataset.storage.location()}: copy the "
-            "dataset into an object store with `odf copy`, or merge without a cluster"
-        )
     cache = store.cache_of(dataset)
     make_directory(cache)
     dataset = replace(dataset, cache=cache)
+    if passes_objects:
+        place = _pass_copies(store, dataset, state, progress)
+        return tuple(protocol.HistorySlice(place.location(slices.name(s)), _interval(s)) for s in state.slices)
     slices.check_unrecorded(dataset, state.dataset_id, state.slices, progress)
     return tuple(protocol.HistorySlice(slices.path(dataset, s), _interval(s)) for s in state.slices)
+
+
+def _pass_copies(store: Store, dataset: Dataset, state: ChainState, progress: Progress) -> Storage:
+    """Upload those slices of a dataset in a folder or on a web server that the exchange does not have, and return their
+    folder there."""
+    place = store.shared_copies(dataset)
+    held = {info.name: info.size for info in place.files("data")}
+    missing = [s for s in state.slices if held.get(slices.name(s)) != s.size]
+    if missing:
+        slices.check_unrecorded(dataset, state.dataset_id, missing, progress)
+        size = counted(sum(s.size for s in missing), "byte")
+        progress(f"copying {counted(len(missing), 'slice')} of {dataset.alias} to {place.location()}, {size}")
+        exchange.hand_over({slices.name(s): Path(slices.path(dataset, s)) for s in missing}, place)
+    return place
 
 
 def history_of(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[protocol.HistorySlice, ...]:

@@ -18,14 +18,14 @@ from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
-from airflow_provider_odf.cycle.garbage import Garbage, unused
+from airflow_provider_odf.cycle.garbage import Garbage, find_gone, unused
 from airflow_provider_odf.cycle.replay import replay_transforms
-from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, InvalidInput
+from airflow_provider_odf.errors import ChainCorrupted, ContractRejected
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol.wire import to_json
 from airflow_provider_odf.runner.local import LocalRunner
 from tests.http_server import Server
-from tests.manifests import derived, polled
+from tests.manifests import polled
 
 from .conftest import NoEngine, RunIn, Write, cycle_of
 from .test_object_store import CONTRACT, EXPENSIVE, PRICES, SEEDS, blocks, seed
@@ -202,27 +202,81 @@ def test_a_missing_or_damaged_slice_is_an_error(
     assert run_elsewhere(store, prices, 12).error is None
 
 
-def test_an_input_on_a_web_server_is_refused(
-    bucket: str, run_in: RunIn, run_elsewhere: RunElsewhere, write: Write, tmp_path: Path, server: Server
+def reading(write: Write, uri: str) -> Path:
+    """A derivative of prices at a location."""
+    by_id = EXPENSIVE.partition("datasetRef: ")[2].partition(",")[0]
+    return write("elsewhere.yaml", EXPENSIVE.replace(by_id, f"'{uri}'"))
+
+
+def serve(server: Server, folder: Path) -> str:
+    """Serve the files of a dataset, and return its URL."""
+    for path in filter(Path.is_file, folder.rglob("*")):
+        server.serve(f"/{folder.name}/{path.relative_to(folder)}", path.read_bytes())
+    return f"{server.url}/{folder.name}"
+
+
+@pytest.mark.parametrize("number", range(2))
+@pytest.mark.parametrize("place", ["http", "folder"])
+def test_generated_inputs_of_other_stores_give_the_same_rows(
+    bucket: str,
+    run_in: RunIn,
+    elsewhere: Elsewhere,
+    write: Write,
+    tmp_path: Path,
+    server: Server,
+    place: str,
+    number: int,
 ):
-    prices, local = write("prices.yaml", PRICES), Store.open(tmp_path / "store")
-    write("in/1.csv", "sku,price\na,190\n")
+    """The engine reads copies in the exchange, which has each slice once, whatever machine copied it."""
+    rng, local = random.Random(number), Store.open(tmp_path / "store")
+    for name in SEEDS:
+        seed(local, name)
+    seed(Store.open(bucket), "expensive")
+    prices, expensive, copies = write("prices.yaml", PRICES), write("expensive.yaml", EXPENSIVE), 0
+    for hour in range(1, 6):
+        rows = (f"{sku},{rng.choice([90, 110, 130])}" for sku in rng.sample("abcdef", rng.randrange(1, 6)))
+        write(f"in/{hour}.csv", "\n".join(("sku,price", *rows, "")))
+        assert run_in(local, prices, hour).error is None
+        assert run_in(local, expensive, hour).error is None
+        if rng.random() < 0.3:
+            continue  # then the next run reads two slices
+        folder = tmp_path / "store/prices"
+        uri = serve(server, folder) if place == "http" else folder.as_uri()
+        store, said = Store.open(bucket, tmp_path / f"machine-{rng.randrange(2)}"), list[str]()
+        assert run_in(store, reading(write, uri), hour, runner=elsewhere, progress=said.append).error is None
+        shared = store.shared_copies(store.find(uri))
+        held = [info.name.rpartition("/")[2] for info in shared.every_file()]
+        assert held == sorted(part.physical_hash for part in replay(local.dataset("prices")).slices)
+        assert {part.path.rpartition("/data/")[0] for part in elsewhere.requests[-1].query_inputs[0].history} == {
+            shared.location()
+        }
+        new, copies = len(held) - copies, len(held)
+        assert sum(f"copying {new} slice" in line and bucket in line for line in said) == (new > 0)
+        assert state_rows(store.dataset("expensive")).table == state_rows(local.dataset("expensive")).table
+
+
+def test_a_copy_of_an_input_is_compared_and_made_again(
+    bucket: str, run_in: RunIn, elsewhere: Elsewhere, write: Write, tmp_path: Path, server: Server
+):
+    prices, local, store = write("prices.yaml", PRICES), Store.open(tmp_path / "store"), Store.open(bucket)
+    write("in/1.csv", f"sku,price\n{new_sku()},190\n")
     assert run_in(local, prices, 1).error is None
-    for path in (tmp_path / "store/prices").rglob("*"):
-        if path.is_file():
-            server.serve(f"/prices/{path.relative_to(tmp_path / 'store/prices')}", path.read_bytes())
-    uri = f"{server.url}/prices"
-    expensive = write(
-        "expensive.yaml",
-        derived(
-            "expensive",
-            f"{{datasetRef: '{uri}', alias: prices}}",
-            "{kind: Sql, engine: spark, query: 'SELECT op, event_time, sku, price FROM prices'}",
-        ),
-    )
-    error = run_elsewhere(Store.open(bucket), expensive, 2).error
-    assert isinstance(error, InvalidInput)
-    assert f"tasks of Spark elsewhere cannot read {uri}" in str(error)
+    uri = serve(server, tmp_path / "store/prices")
+    (slice_,) = replay(local.dataset("prices")).slices
+    expensive, file = reading(write, uri), f"/prices/data/{slice_.physical_hash}"
+    intact = server.resources[file].content
+    server.resources[file].content = intact[:-6] + b"damage"
+    error = run_in(store, expensive, 2, runner=elsewhere).error
+    assert isinstance(error, ChainCorrupted)
+    assert f"{uri}/data/{slice_.physical_hash}: checksum mismatch" in str(error)
+    shared = store.shared_copies(store.find(uri))
+    assert list(shared.every_file()) == []
+    server.resources[file].content = intact
+    shared.put(f"data/{slice_.physical_hash}", intact[:100])
+    assert run_in(store, expensive, 2, runner=elsewhere).error is None
+    assert shared.get(f"data/{slice_.physical_hash}") == intact
+    assert [(item.kind, item.path) for item in find_gone(store, 0, is_idle=True)] == [("copy", shared.location())]
+    assert find_gone(store, 3600, is_idle=True) == []
 
 
 def of_bucket(store: Store) -> list[Garbage]:
