@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Literal, TypeAlias, cast
 
 import typer
 
-from airflow_provider_odf import protocol
+from airflow_provider_odf import object_stores, protocol
 from airflow_provider_odf.cli.options import (
     FormatOption,
     TextFormat,
@@ -19,12 +20,13 @@ from airflow_provider_odf.cli.options import (
     print_problems,
 )
 from airflow_provider_odf.contract.compile import compile_models
+from airflow_provider_odf.contract.copies import Copies
 from airflow_provider_odf.contract.lint import lint
 from airflow_provider_odf.contract.load import ContractFile, load
 from airflow_provider_odf.contract.report import EXIT_CODES, as_junit, document, lines, remove_earlier
 from airflow_provider_odf.contract.show import document as contract_document
 from airflow_provider_odf.contract.show import lines as contract_lines
-from airflow_provider_odf.contract.sources import models_to_test, of_data, of_server, server_of
+from airflow_provider_odf.contract.sources import access_of, models_to_test, of_data, of_server, server_of
 from airflow_provider_odf.errors import EngineError, InvalidInput, Problem
 from airflow_provider_odf.protocol import ContractReport, Source
 from airflow_provider_odf.runner.local import LocalRunner
@@ -117,6 +119,8 @@ def contract_test(
         raise InvalidInput("use either --data or --server")
     chosen = server_of(file, server) if data is None else None
     folder = absolute(failed_rows) if failed_rows else None
+    if chosen and (access := access_of(chosen)):
+        object_stores.connect(lambda _: access)
     sources = of_server(file, chosen, data_format) if chosen else of_data(file, models, str(data), data_format)
     if folder is not None:
         remove_earlier(folder, models)
@@ -134,9 +138,12 @@ def _report(
 ) -> ContractReport:
     contract = compile_models(file, models)
     folder = str(failed_rows) if failed_rows else None
-    request = protocol.SourceTestRequest(contract.id, contract, sources, as_of, folder)
-    with LocalRunner() as runner:
-        return cast("protocol.SourceTestSuccess", runner.submit(request).result()).report
+    with TemporaryDirectory(prefix="odf-contract-") as place:
+        copies = Copies(Path(place), lambda text: print(text, file=sys.stderr))
+        here = tuple(map(copies.source, sources))
+        request = protocol.SourceTestRequest(contract.id, contract, here, as_of, folder)
+        with LocalRunner() as runner:
+            return copies.with_uris(cast("protocol.SourceTestSuccess", runner.submit(request).result()).report)
 
 
 def _print(report: ContractReport, how: ReportFormat, contract: str, data: str) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,12 @@ from urllib.parse import quote, unquote, urlsplit
 from airflow_provider_odf.contract.load import ContractFile
 from airflow_provider_odf.contract.model import Clause
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.object_stores import Access
 from airflow_provider_odf.protocol import Source
 from airflow_provider_odf.redaction import is_sensitive
 
 MODEL = "{model}"
 FORMATS = ("csv", "json", "ndjson", "parquet")
-
-HADOOP = "3.5.0"
-"""Version of Hadoop in the pyspark of the lock."""
-
-S3 = f"org.apache.hadoop:hadoop-aws:{HADOOP}"
-"""What Spark needs to read S3."""
 
 _SUFFIXES = {
     ".csv": "csv",
@@ -76,10 +72,7 @@ def _source_of_path(model: str, path: str, data_format: str | None) -> Source:
             f"{path}: cannot determine the format from the file name: add --data-format {'|'.join(FORMATS)}"
         )
     options = {"sep": "\t"} if path.lower().endswith(".tsv") else {}
-    if "://" in path:
-        uri = re.sub(r"^s3n?://", "s3a://", path)
-        return Source(model, kind, (uri,), options, install=S3 if path[:2] == "s3" else "")
-    return Source(model, kind, (local_path(path),), options)
+    return Source(model, kind, (_S3.sub("s3://", path) if "://" in path else local_path(path),), options)
 
 
 def local_path(path: str) -> str:
@@ -148,6 +141,7 @@ _ELSEWHERE = {
 }
 """Type of a server that is not read here -> what Spark needs for it."""
 
+_S3 = re.compile("^s3[an]?://")
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?\}")
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _AZURE_HOST = re.compile(
@@ -190,11 +184,9 @@ def _source(
             return _table(_DATABASES[kind], kind, server.name, value, table_name(contract, model), environment)
         if kind == "local":
             path = Path(_text(value, "path").replace(MODEL, model)).expanduser()
-            return _files(model, local_path(str(Path(contract.file).parent / path)), data_format, value, {}, "")
+            return _files(model, local_path(str(Path(contract.file).parent / path)), data_format, value)
         if kind in _STORES:
-            locate, install = _STORES[kind]
-            location, options = locate(_text(value, "location").replace(MODEL, model), value, environment)
-            return _files(model, location, data_format, value, options, install)
+            return _files(model, _STORES[kind](_text(value, "location").replace(MODEL, model)), data_format, value)
     except ValueError as e:
         return Source(model, problem=f"server {server.name}: {e}")
     of_type = f"of type {kind}" if kind else "without a type"
@@ -232,43 +224,45 @@ def table_name(contract: ContractFile, model: str) -> str:
     return str(physical.value) if physical else model
 
 
-def _files(
-    model: str, path: str, data_format: str | None, value: Mapping[str, Any], options: dict[str, Any], install: str
-) -> Source:
+def _files(model: str, path: str, data_format: str | None, value: Mapping[str, Any]) -> Source:
     kind = data_format or value.get("format") or format_of(path)
     if kind is None:
         raise ValueError(f"{path}: cannot determine the format from the file name: add `format` to the server")
     delimiter = {"delimiter": value["delimiter"]} if kind == "json" and value.get("delimiter") else {}
-    return Source(model, str(kind), (path,), {**delimiter, **options}, install=install)
+    return Source(model, str(kind), (path,), delimiter)
 
 
-def _s3(location: str, value: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    """Return a location for Hadoop, which takes credentials from the variables of AWS."""
-    if not re.match(r"s3[an]?://", location):
+def _s3(location: str) -> str:
+    if not _S3.match(location):
         raise ValueError(f"location {location!r} does not begin with s3://")
-    # Hadoop's own numbers of attempts multiply: a store that does not answer would take more than five minutes.
-    options = {"fs.s3a.attempts.maximum": "2", "fs.s3a.retry.limit": "2"}
-    if endpoint := value.get("endpointUrl"):
-        options |= {"fs.s3a.endpoint": str(endpoint), "fs.s3a.path.style.access": "true"}
-    return re.sub(r"^s3[an]?://", "s3a://", location), options
+    return _S3.sub("s3://", location)
 
 
-def _azure(location: str, value: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
-    """Return a location for Hadoop, with the key of the account in ``AZURE_STORAGE_KEY``, if there is one."""
+def _azure(location: str) -> str:
+    """Return a location with the account, which the URI of a container alone does not have."""
     if match := _AZURE_HOST.fullmatch(location):
-        location = f"abfss://{match['container']}@{match['account']}.dfs.core.windows.net/{match['path']}"
-    elif not re.match(r"abfss?://", location):
+        return f"abfss://{match['container']}@{match['account']}.dfs.core.windows.net/{match['path']}"
+    if not re.match(r"abfss?://", location):
         raise ValueError(f"location {location!r} begins neither with az:// nor with abfss://")
-    host = urlsplit(location).hostname or ""
-    key = environment.get("AZURE_STORAGE_KEY")
-    return location, {f"fs.azure.account.key.{host}": key} if key else {}
+    return re.sub("^abfs:", "abfss:", location)
 
 
-_STORES: Mapping[str, tuple[Callable[..., tuple[str, dict[str, Any]]], str]] = {
-    "s3": (_s3, S3),
-    "azure": (_azure, f"org.apache.hadoop:hadoop-azure:{HADOOP}"),
-}
-"""Type of a server with objects -> its locations for Hadoop, and what Spark needs to read them."""
+_STORES: Mapping[str, Callable[[str], str]] = {"s3": _s3, "azure": _azure}
+"""Type of a server with objects -> their URI, from the location."""
+
+
+def access_of(server: Clause, environment: Mapping[str, str] = os.environ) -> Access | None:
+    """Return how the objects of a server are accessed, beside the variables that obstore knows: by the endpoint of the
+    server, or the key of the account in ``AZURE_STORAGE_KEY``. None for any other server."""
+    value = server.value if isinstance(server.value, dict) else {}
+    kind, options = str(value.get("type", "")).lower(), dict[str, str]()
+    with suppress(ValueError):  # the sources have it as a problem
+        endpoint = fill_variables(value.get("endpointUrl"), environment)
+        if kind == "s3" and endpoint:
+            options = {"endpoint": str(endpoint), "virtual_hosted_style_request": "false"}
+    if kind == "azure" and (key := environment.get("AZURE_STORAGE_KEY")):
+        options = {"account_key": key}
+    return Access(f"server {server.name}", options) if options else None
 
 
 def _table(

@@ -6,7 +6,7 @@ from textwrap import dedent
 import pytest
 
 from airflow_provider_odf.contract.load import parse
-from airflow_provider_odf.contract.sources import credentials, models_to_test, of_data, of_server, server_of
+from airflow_provider_odf.contract.sources import access_of, credentials, models_to_test, of_data, of_server, server_of
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.protocol import Source
 
@@ -29,30 +29,35 @@ def test_files():
     first, second = sources(
         f"{{type: s3, location: '{location}', format: json, delimiter: array, endpointUrl: http://x}}"
     )
-    assert first == Source(
-        "orders",
-        "json",
-        ("s3a://bucket/orders/*.json",),
-        {
-            "delimiter": "array",
-            "fs.s3a.attempts.maximum": "2",
-            "fs.s3a.retry.limit": "2",
-            "fs.s3a.endpoint": "http://x",
-            "fs.s3a.path.style.access": "true",
-        },
-        install="org.apache.hadoop:hadoop-aws:3.5.0",
-    )
-    assert second.paths == ("s3a://bucket/line items/*.json",)
+    assert first == Source("orders", "json", ("s3://bucket/orders/*.json",), {"delimiter": "array"})
+    assert second.paths == ("s3://bucket/line items/*.json",)
     az = "az://store.blob.core.windows.net/box/path/*.parquet"
-    assert sources(f"{{type: azure, location: '{az}'}}", {"AZURE_STORAGE_KEY": "k"})[0] == Source(
-        "orders",
-        "parquet",
-        ("abfss://box@store.dfs.core.windows.net/path/*.parquet",),
-        {"fs.azure.account.key.store.dfs.core.windows.net": "k"},
-        install="org.apache.hadoop:hadoop-azure:3.5.0",
+    assert sources(f"{{type: azure, location: '{az}'}}")[0] == Source(
+        "orders", "parquet", ("abfss://box@store.dfs.core.windows.net/path/*.parquet",)
     )
     (local, _) = sources("{type: local, path: 'data/{model}.csv', format: csv}", data_format="parquet")
     assert (local.format, local.paths) == ("parquet", ("/work area/data/orders.csv",))
+
+
+@pytest.mark.parametrize(
+    ("server", "options"),
+    [
+        (
+            "{type: s3, location: 's3://b/x.csv', endpointUrl: '${URL:-http://x}'}",
+            {"endpoint": "http://x", "virtual_hosted_style_request": "false"},
+        ),
+        ("{type: s3, location: 's3://b/x.csv', endpointUrl: '${NOTHING}'}", None),
+        ("{type: s3, location: 's3://b/x.csv'}", None),
+        ("{type: azure, location: 'abfss://b@a.dfs.core.windows.net/x.csv'}", {"account_key": "k"}),
+        ("{type: postgres, host: h, database: d}", None),
+    ],
+)
+def test_access_to_objects(server: str, options: dict[str, str] | None):
+    file = parse(HEAD + f"servers:\n  main: {server}\n", "c.yaml")
+    access = access_of(server_of(file, None), {"AZURE_STORAGE_KEY": "k"})
+    assert (access and access.options) == options
+    assert access is None or access.origin == "server main"
+    assert "k" not in repr(access).split("'")
 
 
 def test_databases():
@@ -139,7 +144,7 @@ def test_data(tmp_path: Path):
         ("/d/orders/*.tsv",),
         ("/d/line items/*.tsv",),
     ]
-    assert of_data(file, ["orders"], "s3://b/x.parquet", None)[0].paths == ("s3a://b/x.parquet",)
+    assert of_data(file, ["orders"], "s3://b/x.parquet", None)[0].paths == ("s3://b/x.parquet",)
     with pytest.raises(InvalidInput, match=r"x.csv is the data of one model, but .* models orders, line items"):
         of_data(file, both, "x.csv", None)
     with pytest.raises(InvalidInput, match=r"x: cannot determine the format .*: add --data-format csv\|json"):

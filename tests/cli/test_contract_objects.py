@@ -1,0 +1,122 @@
+"""``odf contract test`` on objects: the reports are those of the same files in a folder, and Spark has no connector."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import obstore
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from airflow_provider_odf import object_stores
+from airflow_provider_odf.cli import app
+from tests.object_servers import ObjectServer
+
+pytestmark = pytest.mark.spark
+
+CONTRACT = """\
+dataContractSpecification: 1.1.0
+id: urn:shop
+info: {title: Shop, version: 1.0.0}
+servers:
+  lake: {type: TYPE, location: 'LOCATION', FORMAT}
+models:
+  orders:
+    fields:
+      id: {type: long, primaryKey: true}
+      total: {type: decimal, minimum: 0}
+      day: {type: date, required: true}
+  customers:
+    fields:
+      id: {type: long, unique: true}
+"""
+
+FILES: dict[str, bytes] = {
+    "orders/a.csv": b"id,total,day\n1,10.5,2026-05-01\n2,-1,2026-05-02\n",
+    "orders/b.csv": b"id,total,day\n2,x,\n",
+    "orders/_SUCCESS": b"",
+    "orders/.hidden.csv": b"id\n1\n",
+    "customers/c.csv": b'id,name\n1,"a\nb"\n1,c\n',
+}
+JSON = {
+    "orders/a.json": b'[{"id": 1, "total": 3, "day": "2026-05-01"}, {"id": 1, "total": -3}]',
+    "orders/b2.json": b'[{"id": 9, "total": 1, "day": "yesterday"}]',
+    "orders/other.txt": b"no json",
+    "customers/a.json": b'[{"id": 7}, {"id": "x"}]',
+}
+
+
+def parquet(folder: Path) -> dict[str, bytes]:
+    """Folders of partitions, with files of different columns, and one that is not Parquet."""
+    files = {"orders/day=2026-05-03/broken.parquet": b"nothing", "customers/day=2026-05-01/c.parquet": b""}
+    for number, columns in enumerate(({"id": [1, 2]}, {"id": [2], "total": [-5]})):
+        pq.write_table(pa.table(columns), folder / "part")
+        files[f"orders/day=2026-05-0{number + 1}/part {number}.parquet"] = (folder / "part").read_bytes()
+        files["customers/day=2026-05-01/c.parquet"] = (folder / "part").read_bytes()
+    return files
+
+
+@pytest.mark.parametrize(
+    ("name", "location", "format_"),
+    [
+        ("csv", "{model}", "format: csv"),
+        ("json", "{model}/{a,b}*.json", "format: json, delimiter: array"),
+        ("parquet", "{model}/", "format: parquet"),
+    ],
+)
+def test_reports_are_those_of_files(
+    object_server: ObjectServer,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    location: str,
+    format_: str,
+):
+    if object_server.bucket.startswith(("gs", "az")):
+        pytest.skip("contracts have no servers of this type")
+    object_server.use(monkeypatch)
+    monkeypatch.delenv("ODF_SPARK_PACKAGES", raising=False)
+    files = {"csv": FILES, "json": JSON, "parquet": parquet(tmp_path)}[name]
+    kind = "s3" if object_server.bucket.startswith("s3") else "azure"
+    for key, content in files.items():
+        (tmp_path / "data" / key).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / key).write_bytes(content)
+        obstore.put(object_stores.client(object_server.bucket), f"contracts {name}/{key}", content)
+    here, there = f"file:{tmp_path}/data", f"{object_server.bucket}/contracts {name}"
+    remote = report(tmp_path, kind, f"{there}/{location}", format_)
+    local = report(tmp_path, "local", f"{tmp_path}/data/{location}", format_)
+    assert remote == [check | {"reason": check["reason"].replace(here, there)} for check in local]
+    assert {check["outcome"] for check in remote} >= {"pass", "fail"}
+
+
+def report(folder: Path, kind: str, location: str, format_: str) -> list[dict[str, Any]]:
+    """The results of the clauses."""
+    text = CONTRACT.replace("TYPE", kind).replace("LOCATION", location).replace("FORMAT", format_)
+    if kind == "local":
+        text = text.replace("location:", "path:")
+    (folder / "c.yaml").write_text(text)
+    result = CliRunner().invoke(app, ["contract", "test", str(folder / "c.yaml"), "--format", "json"])
+    assert result.exit_code in (1, 3), result.output
+    assert ("copying " in result.stderr) == (kind != "local" and "nothing" not in location)
+    return json.loads(result.stdout)["checks"]
+
+
+def test_what_cannot_be_read_is_an_error_of_each_clause(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """The endpoint is that of the server, and variables have the credentials."""
+    for variable, value in {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "x",
+        "AWS_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(variable, value)
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    found = report(tmp_path, "s3", "s3://bucket/nothing/{model}*.csv", f"endpointUrl: '{s3}'")
+    assert {(check["outcome"], check["reason"]) for check in found if check["model"] == "orders"} == {
+        ("error", "no file matches s3://bucket/nothing/orders*.csv")
+    }
+    monkeypatch.setattr(object_stores, "_access_of", object_stores._inherited)
+    object_stores._client.cache_clear()
