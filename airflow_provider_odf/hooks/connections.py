@@ -173,8 +173,7 @@ def _azure_options(connection: Connection) -> dict[str, str]:
     """Return a connection as options of obstore."""
     fields = {name: value for name, value in connection.extra_dejson.items() if value}
     if text := fields.get("connection_string"):
-        parts = dict(part.partition("=")[::2] for part in text.split(";"))
-        return {option: parts[name] for name, option in _CONNECTION_STRING.items() if parts.get(name)}
+        return _of_connection_string(text, f"connection {connection.conn_id!r}: its connection string")
     login, password = connection.login or "", connection.password or ""
     url = fields.get("account_url") or connection.host or login
     tenant = fields.get("tenant_id")
@@ -183,11 +182,10 @@ def _azure_options(connection: Connection) -> dict[str, str]:
         url, _, sas = sas.partition("?")
     host = urlsplit(url).netloc if "://" in url else url
     by_login = connection.conn_type == "wasb" and login and not tenant
-    options = {"account_name": login if by_login else host.partition(".")[0]}
-    if "://" in url and not re.search(r"\.(blob|dfs)\.core\.windows\.net", host):
-        options["endpoint"] = url
+    options = {"account_name": login if by_login else host.partition(".")[0], **_endpoint(url)}
     if tenant:
-        return {**options, "tenant_id": tenant, "client_id": login, "client_secret": password}
+        authority = next(({"authority_host": at} for suffix, at in _AUTHORITIES.items() if suffix in host), {})
+        return {**options, **authority, "tenant_id": tenant, "client_id": login, "client_secret": password}
     if not (key := fields.get("shared_access_key")) and sas:
         return {**options, "sas_token": sas.removeprefix("?")}
     if key := key or password or fields.get("account_key"):
@@ -196,12 +194,45 @@ def _azure_options(connection: Connection) -> dict[str, str]:
     return {**options, **{option: fields[name] for option, name in identity.items() if name in fields}}
 
 
-_CONNECTION_STRING = {
-    "AccountName": "account_name",
-    "AccountKey": "account_key",
-    "SharedAccessSignature": "sas_token",
-    "BlobEndpoint": "endpoint",
+_AUTHORITIES = {
+    "core.usgovcloudapi.net": "https://login.microsoftonline.us",
+    "core.chinacloudapi.cn": "https://login.partner.microsoftonline.cn",
 }
+"""Suffix of the hosts of a cloud other than the public one -> where it gives tokens."""
+
+
+def _endpoint(url: str) -> dict[str, str]:
+    """Return the endpoint of an account's URL or host as an option: none in the public cloud, and for a name alone."""
+    is_name = "://" not in url and "." not in url
+    if is_name or re.search(r"\.(blob|dfs)\.core\.windows\.net", url):
+        return {}
+    return {"endpoint": (url if "://" in url else f"https://{url}").rstrip("/").replace(".dfs.core.", ".blob.core.")}
+
+
+def _of_connection_string(text: str, label: str) -> dict[str, str]:
+    """Return a connection string of Azure as options of obstore.
+
+    :raises InvalidInput: it cannot be used; the message has none of its values.
+    """
+    parts = {name.strip().lower(): value.strip() for name, _, value in (p.partition("=") for p in text.split(";"))}
+    if "usedevelopmentstorage" in parts:
+        raise InvalidInput(f"{label} has UseDevelopmentStorage: write AccountName, AccountKey and BlobEndpoint")
+    account, endpoint = parts.get("accountname", ""), parts.get("blobendpoint", "")
+    if endpoint:
+        place = urlsplit(endpoint)
+        is_in_path = place.path.strip("/") and not re.search("[a-z]", place.hostname or "")
+        account = account or (place.path.strip("/") if is_in_path else (place.hostname or "").partition(".")[0])
+    elif suffix := parts.get("endpointsuffix"):
+        endpoint = f"{parts.get('defaultendpointsprotocol', 'https')}://{account}.blob.{suffix}"
+    if not account:
+        raise InvalidInput(f"{label} names no account: add AccountName or BlobEndpoint")
+    options = {"account_name": account, **_endpoint(endpoint)}
+    if key := parts.get("accountkey"):
+        return {**options, "account_key": key}
+    if sas := parts.get("sharedaccesssignature"):
+        return {**options, "sas_token": sas.removeprefix("?")}
+    raise InvalidInput(f"{label} has neither AccountKey nor SharedAccessSignature: add one of them")
+
 
 ACCESS: Mapping[str, tuple[tuple[str, ...], Callable[[Callable[[], Connection], str], Access]]] = {
     "s3": (("aws",), _of_aws),

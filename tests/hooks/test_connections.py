@@ -198,6 +198,55 @@ APP = dict(zip(("tenant_id", "client_id", "client_secret"), ENTRA, strict=True))
             {"extra": {"connection_string": "DefaultEndpointsProtocol=https;AccountName=lake;AccountKey=a2V5==;"}},
             {"account_name": "lake", "account_key": "a2V5=="},
         ),
+        *(
+            ({"extra": {"connection_string": text}}, options)
+            for text, options in (
+                (
+                    "DefaultEndpointsProtocol=https;AccountName=lake;AccountKey=a2V5;EndpointSuffix=core.windows.net",
+                    {"account_name": "lake", **KEY},
+                ),
+                (
+                    "AccountName=lake; AccountKey=a2V5; EndpointSuffix=core.chinacloudapi.cn",
+                    {"account_name": "lake", "endpoint": "https://lake.blob.core.chinacloudapi.cn", **KEY},
+                ),
+                (
+                    "BlobEndpoint=https://lake.blob.core.windows.net/;SharedAccessSignature=?sv=1&sig=x;",
+                    {"account_name": "lake", **SAS},
+                ),
+                (
+                    "blobendpoint=https://lake.blob.core.usgovcloudapi.net/;QueueEndpoint=https://q;"
+                    "SharedAccessSignature=sv=1&sig=x",
+                    {"account_name": "lake", "endpoint": "https://lake.blob.core.usgovcloudapi.net", **SAS},
+                ),
+                (
+                    "BlobEndpoint=http://127.0.0.1:10000/a;SharedAccessSignature=sv=1&sig=x",
+                    {"account_name": "a", "endpoint": "http://127.0.0.1:10000/a", **SAS},
+                ),
+                (
+                    "AccountName=a;AccountKey=a2V5;BlobEndpoint=http://azurite:10000/a;",
+                    {"account_name": "a", "endpoint": "http://azurite:10000/a", **KEY},
+                ),
+            )
+        ),
+        (
+            {"host": "lake.blob.core.chinacloudapi.cn", "login": "lake", "password": "a2V5"},
+            {"account_name": "lake", "endpoint": "https://lake.blob.core.chinacloudapi.cn", **KEY},
+        ),
+        (
+            {
+                "conn_type": "adls",
+                "login": "app",
+                "password": "pw",
+                "host": "https://lake.dfs.core.usgovcloudapi.net/",
+                "extra": {"tenant_id": "tenant"},
+            },
+            {
+                "account_name": "lake",
+                "endpoint": "https://lake.blob.core.usgovcloudapi.net",
+                "authority_host": "https://login.microsoftonline.us",
+                **APP,
+            },
+        ),
         (
             {"host": "lake.blob.core.windows.net", "extra": {"managed_identity_client_id": "me"}},
             {"account_name": "lake", "client_id": "me"},
@@ -214,6 +263,22 @@ def test_connections_of_azure(fields, options):
     if "extra" in fields:
         fields["extra"] = json.dumps(fields["extra"])
     assert connections._azure_options(Connection(conn_id="lake", **fields)) == options
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("UseDevelopmentStorage=true", "has UseDevelopmentStorage: write AccountName, AccountKey and BlobEndpoint"),
+        ("AccountKey=c2VjcmV0", "names no account: add AccountName or BlobEndpoint"),
+        ("AccountName=lake", "has neither AccountKey nor SharedAccessSignature: add one of them"),
+        ("c2VjcmV0", "names no account: add AccountName or BlobEndpoint"),
+    ],
+)
+def test_connection_strings_that_cannot_be_used(connect, text, problem):
+    connect("wasb", schemes=("az",), extra={"connection_string": text})
+    with pytest.raises(InvalidInput) as error:
+        connections.access("az://c")
+    assert str(error.value) == f"connection 'lake': its connection string {problem}"
 
 
 @pytest.mark.stores
@@ -233,6 +298,13 @@ def test_servers_of_other_makers(connect, tmp_path: Path, program):
         OdfHook(store=f"{server.bucket}/odf").get_conn()
         object_stores.client(server.bucket).put("a", b"1")
         assert b"".join(object_stores.chunks(f"{server.bucket}/a")) == b"1"
+        if kind == "wasb":
+            account, key = (
+                f"{name}={fields[field]}" for name, field in (("AccountName", "login"), ("AccountKey", "password"))
+            )
+            text = f"{account};{key};BlobEndpoint={fields['host']}/"
+            connect(kind, schemes=(scheme,), extra={"connection_string": text})
+            assert b"".join(object_stores.chunks(f"{server.bucket}/a")) == b"1"
         connect(kind, schemes=(scheme,), **fields | {"password": "d3JvbmdLZXk="})
         with pytest.raises(StorageError, match="check the credentials of connection 'lake' and their rights"):
             b"".join(object_stores.chunks(f"{server.bucket}/a"))
