@@ -10,8 +10,11 @@ A process that has sent requests may fork, but the child can send none.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -59,6 +62,9 @@ _RETRY: RetryConfig = {
 }
 # The timeout includes the body. Plain HTTP is used only where the user sets such an endpoint.
 _CLIENT: ClientConfig = {"timeout": timedelta(minutes=30), "read_timeout": timedelta(seconds=30), "allow_http": True}
+
+_SOON = timedelta(seconds=5)
+_ONCE: RetryConfig = {"max_retries": 0, "retry_timeout": _SOON}
 
 
 def is_object(uri: str) -> bool:
@@ -161,22 +167,26 @@ _accesses: dict[str, Access] = {}
 
 @cache
 def _client(bucket: str) -> ObjectStore:
+    return _new_client(bucket, _RETRY, _CLIENT)
+
+
+def _new_client(bucket: str, retry: RetryConfig, client: ClientConfig) -> ObjectStore:
     try:
         # Not `from obstore.exceptions`: that module is seen by other threads before it has its names.
         from obstore import exceptions
         from obstore.store import from_url
     except ImportError:
         raise InvalidInput(f"{bucket}: the Python package obstore is not installed on this machine") from None
-    own: dict[str, Any] = {"client_options": _CLIENT}
+    own: dict[str, Any] = {"client_options": client}
     if access := _access_of(bucket):
         _accesses[bucket] = access
         own = {
-            "client_options": {**_CLIENT, **access.client},
+            "client_options": {**client, **access.client},
             "config": dict(access.options),
             "credential_provider": access.credentials,
         }
     try:
-        return from_url(bucket, retry_config=_RETRY, **own)
+        return from_url(bucket, retry_config=retry, **own)
     except (exceptions.BaseError, ValueError) as e:
         raise InvalidInput(f"{bucket}: {reason(e)}") from e
 
@@ -236,8 +246,13 @@ def _reading(uri: str) -> Iterator[None]:
 
 
 def _pieces(uri: str, stream: Iterable[bytes]) -> Iterator[bytes]:
-    with errors(uri):
-        yield from map(bytes, stream)
+    pieces = iter(stream)
+    while True:
+        with errors(uri):  # not while somebody works with a piece
+            piece = next(pieces, None)
+        if piece is None:
+            return
+        yield bytes(piece)
 
 
 def put(uri: str, content: bytes | BinaryIO, size: int) -> None:
@@ -270,6 +285,74 @@ def copy(source: str, target: str) -> None:
             client(bucket).put(name, chunks(source), chunk_size=part_size(length))
 
 
+_TICK, _PATIENCE, _REMINDER = 1.0, 10.0, 20.0
+"""Seconds between two looks at the requests, those after which one is told, and those between two messages."""
+
+
+class _Waits:
+    """Requests without an answer yet, and a thread that says so on the log, which is stderr where nobody has set one. The
+    client repeats requests without a word, so a request of another client asks why: a server that answers it is slow.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._requests: dict[object, tuple[str, float]] = {}
+        self._is_watched = False
+        self._told = float("-inf")
+
+    @contextmanager
+    def until_answered(self, uri: str) -> Iterator[None]:
+        request = object()
+        with self._lock:
+            self._requests[request] = (uri, time.monotonic())
+            is_watched, self._is_watched = self._is_watched, True
+        if not is_watched:
+            threading.Thread(target=self._watch, name="object-stores", daemon=True).start()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._requests[request]
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(_TICK)
+            with self._lock:
+                self._is_watched = bool(self._requests)
+                uri, since = min(self._requests.values(), key=lambda request: request[1], default=("", 0.0))
+            if not uri:
+                return
+            now = time.monotonic()
+            if now - since >= _PATIENCE and now - self._told >= _REMINDER:
+                self._tell(uri, _RETRY["retry_timeout"].total_seconds() - (now - since))
+
+    def _tell(self, uri: str, left: float) -> None:
+        self._told = time.monotonic()
+        if trouble := _trouble(uri):
+            end = f", giving up in {left:.0f} s" if left > 0 else ""
+            logging.getLogger(__name__).warning("still waiting for %s (%s)%s", uri, trouble, end)
+
+
+_waits = _Waits()
+waiting = _waits.until_answered
+os.register_at_fork(after_in_child=lambda: _Waits.__init__(_waits))  # the lock may be held, and the thread is gone
+
+
+def _trouble(uri: str) -> str | None:
+    """Return why a server does not answer a request for an object, None if it does."""
+    from obstore import exceptions
+
+    try:
+        bucket, key = split(uri)
+        _new_client(bucket, _ONCE, {**_CLIENT, "timeout": _SOON}).head(key or "-")
+    except (exceptions.BaseError, OSError, InvalidInput) as e:
+        text = str(e).partition("\n\nDebug source")[0]
+        if busy := _BUSY.search(text):
+            return f"HTTP {busy[1]}"
+        return " ".join(cut[1].split()) if (cut := _CUT.search(text)) else None
+    return None
+
+
 @contextmanager
 def errors(uri: str) -> Iterator[None]:
     """Raise errors of a client as StorageError with the URI of the object and the next step. ``FileNotFoundError`` is
@@ -277,7 +360,8 @@ def errors(uri: str) -> Iterator[None]:
     from obstore import exceptions
 
     try:
-        yield
+        with waiting(uri):
+            yield
     except (exceptions.BaseError, OSError) as e:
         raise StorageError(f"{uri}: {refusal(uri, e) or reason(e)}") from e
 

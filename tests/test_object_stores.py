@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
+from datetime import timedelta
 
 import pytest
 
 from airflow_provider_odf import object_stores
-from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.errors import InvalidInput, StorageError
+from tests.s3 import relaying, use
 
 
 def test_uris():
@@ -27,6 +30,48 @@ def test_credentials_in_a_uri_are_refused_and_not_quoted(uri):
 def test_words_of_an_error_have_no_signature():
     error = OSError("Error performing GET https://a.blob.core.windows.net/c/k?se=1&sig=pa55 in 3ms - 404")
     assert object_stores.reason(error) == "Error performing GET https://a.blob.core.windows.net/c/k in 3ms - 404"
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    for name, seconds in (("_TICK", 0.05), ("_PATIENCE", 0.3), ("_REMINDER", 1.0)):
+        monkeypatch.setattr(object_stores, name, seconds)
+    monkeypatch.setattr(object_stores._waits, "_told", float("-inf"))
+
+
+def test_a_busy_server_is_told_while_the_client_waits(bucket, s3, monkeypatch, caplog, impatient):
+    bucket.put("a/b", b"content")
+    with relaying(s3) as relay:
+        use(relay.url, monkeypatch)
+        end = time.monotonic() + 1.5
+        relay.answer = lambda method, path: (503, "SlowDown") if time.monotonic() < end else None
+        assert b"".join(object_stores.chunks(f"{bucket.uri}/a/b")) == b"content"
+        asked = relay.kinds()
+    assert 1 <= len(caplog.messages) <= asked["HEAD"] <= 6
+    assert {(record.levelname, record.message) for record in caplog.records} <= {
+        ("WARNING", f"still waiting for {bucket.uri}/a/b (HTTP 503), giving up in {left} s") for left in range(80, 91)
+    }
+
+
+def test_a_slow_server_is_not_told(bucket, s3, monkeypatch, caplog, impatient):
+    with relaying(s3) as relay:
+        use(relay.url, monkeypatch)
+        relay.delay = 0.8
+        object_stores.put(f"{bucket.uri}/a", b"1", 1)
+        relay.delay = 0
+        pieces = object_stores.chunks(f"{bucket.uri}/a")
+        time.sleep(0.5)  # somebody works, and nothing waits
+        assert b"".join(pieces) == b"1"
+    assert caplog.messages == []
+
+
+def test_an_endpoint_where_nobody_is(monkeypatch, caplog, impatient):
+    use("http://127.0.0.1:9", monkeypatch)
+    retry = object_stores._RETRY | {"retry_timeout": timedelta(seconds=1)}
+    monkeypatch.setattr(object_stores, "_RETRY", retry)
+    with pytest.raises(StorageError, match="check its endpoint"):
+        object_stores.size("s3://bucket/a")
+    assert caplog.messages[0] == "still waiting for s3://bucket/a (error sending request), giving up in 1 s"
 
 
 FIRST_USE = """

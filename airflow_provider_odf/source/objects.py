@@ -210,7 +210,8 @@ def _errors(label: str, kind: type[SourceUnavailable] = SourceUnavailable) -> It
     from obstore import exceptions
 
     try:
-        yield
+        with object_stores.waiting(label):
+            yield
     except (exceptions.NotModifiedError, exceptions.PreconditionError):
         raise
     except exceptions.BaseError as e:
