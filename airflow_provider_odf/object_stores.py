@@ -290,8 +290,9 @@ _TICK, _PATIENCE, _REMINDER = 1.0, 10.0, 20.0
 
 
 class _Waits:
-    """Requests without an answer yet, and a thread that says so on the log, which is stderr where nobody has set one. The
-    client repeats requests without a word, so a request of another client asks why: a server that answers it is slow.
+    """Requests without an answer yet, and a thread that says so on the log, which is stderr where nobody has set one.
+
+    The client repeats requests without a word, so one of another client asks why: a server that answers that is slow.
     """
 
     def __init__(self) -> None:
