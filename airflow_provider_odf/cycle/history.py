@@ -67,15 +67,15 @@ def history(
     :raises StorageError: a slice cannot be copied to where the engine reads it.
     """
     if passes_objects and isinstance(dataset.storage, ObjectStorage):
-        return tuple(protocol.HistorySlice(slices.location(dataset, s), _interval(s)) for s in state.slices)
+        return tuple(_slice(s, slices.location(dataset, s)) for s in state.slices)
     cache = store.cache_of(dataset)
     make_directory(cache)
     dataset = replace(dataset, cache=cache)
     if passes_objects:
         place = _pass_copies(store, dataset, state, progress)
-        return tuple(protocol.HistorySlice(place.location(slices.name(s)), _interval(s)) for s in state.slices)
+        return tuple(_slice(s, place.location(slices.name(s))) for s in state.slices)
     slices.check_unrecorded(dataset, state.dataset_id, state.slices, progress)
-    return tuple(protocol.HistorySlice(slices.path(dataset, s), _interval(s)) for s in state.slices)
+    return tuple(_slice(s, slices.path(dataset, s)) for s in state.slices)
 
 
 def _pass_copies(store: Store, dataset: Dataset, state: ChainState, progress: Progress) -> Storage:
@@ -97,8 +97,9 @@ def history_of(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[proto
     return history(cycle.store, dataset, state, cycle.progress, passes_objects=cycle.passes_objects)
 
 
-def _interval(part: model.DataSlice) -> protocol.OffsetInterval:
-    return protocol.OffsetInterval(part.offset_interval.start, part.offset_interval.end)
+def _slice(part: model.DataSlice, path: str) -> protocol.HistorySlice:
+    interval = protocol.OffsetInterval(part.offset_interval.start, part.offset_interval.end)
+    return protocol.HistorySlice(path, interval, part.size)
 
 
 def exchanged(storage: Storage) -> list[str]:

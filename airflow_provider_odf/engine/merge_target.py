@@ -227,6 +227,7 @@ class MergeTarget:
             written = self._with_row_counts(written, is_input_empty)
             self._next_offset = written[-1].offset_interval.end + 1
             self._history_size += sum(new.size for new in written)
+            files.keep_sizes({new.path: new.size for new in written})
             self.history = self.history.with_slices([HistorySlice(new.path, new.offset_interval) for new in written])
         return written
 

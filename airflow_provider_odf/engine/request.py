@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from typing import TypeAlias
 
@@ -16,6 +17,7 @@ from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.spark_internals import is_remote
 from airflow_provider_odf.protocol import (
     ContractTestRequest,
+    HistorySlice,
     InternalError,
     InvalidQuery,
     MergeRequest,
@@ -28,6 +30,7 @@ from airflow_provider_odf.protocol import (
     Transform,
     TransformRequest,
 )
+from airflow_provider_odf.records import files
 
 Report: TypeAlias = Callable[[str], None]
 
@@ -45,6 +48,7 @@ def answer(
     :raises NeedsSpark: ``spark`` is None, and the request needs it.
     """
     try:
+        files.keep_sizes({part.path: part.size for part in _history(request) if part.size is not None})
         if spark is not None:
             respond(Progress(engine=session.describe(spark)))
         with session.of_request(spark) if spark is not None else nullcontext() as own:
@@ -54,6 +58,18 @@ def answer(
     except Exception as e:
         scratch = spark.conf.get("spark.local.dir", "") if spark is not None and not is_remote(spark) else ""
         return failure(e, request, scratch or "")
+
+
+def _history(message: object) -> Iterator[HistorySlice]:
+    """Yield the slices that a message names."""
+    if isinstance(message, HistorySlice):
+        yield message
+    elif isinstance(message, tuple):
+        for item in message:
+            yield from _history(item)
+    elif dataclasses.is_dataclass(message):
+        for field in dataclasses.fields(message):
+            yield from _history(getattr(message, field.name))
 
 
 def failure(error: Exception, request: Request, scratch: str = "") -> Response:

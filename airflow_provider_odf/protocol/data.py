@@ -139,10 +139,11 @@ class MergeStrategy:
 
 @dataclass(frozen=True)
 class HistorySlice:
-    """A slice of the dataset's history and its offsets."""
+    """A slice of the dataset's history, its offsets, and its size in bytes, as its block has it."""
 
     path: str
     offset_interval: OffsetInterval
+    size: int | None = None
 
 
 STATE_FILE = "state.json"

@@ -13,10 +13,10 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cache, cached_property, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -163,9 +163,9 @@ class _Object(io.RawIOBase):
     def __init__(self, uri: str) -> None:
         self._uri, self._at = uri, 0
 
-    @cached_property
+    @property
     def _size(self) -> int:
-        return object_stores.size(self._uri)
+        return _size_of_object(self._uri)
 
     def readable(self) -> bool:
         return True
@@ -249,7 +249,7 @@ def size(uri: str) -> int:
     :raises StorageError: an object store does not tell.
     """
     if object_stores.is_object(uri):
-        return _size_of_object(uri) if _copy_of(uri) else object_stores.size(uri)
+        return _size_of_object(uri)
     info = _info(uri)
     if info.type == fs.FileType.NotFound:
         raise FileNotFoundError(uri)
@@ -277,10 +277,19 @@ def _for_each(call: Callable[[str], Result], uris: Sequence[str]) -> list[Result
         return [*pool.map(call, uris)]
 
 
-@lru_cache(maxsize=10_000)
+_sizes: dict[str, int] = {}
+"""Sizes of objects. None gets new content: slices are named by their hashes, inputs lie in folders of their own."""
+
+
+def keep_sizes(sizes: Mapping[str, int]) -> None:
+    """Keep the sizes of objects that are known, so that nobody asks for them."""
+    _sizes.update((uri, size) for uri, size in sizes.items() if object_stores.is_object(uri))
+
+
 def _size_of_object(uri: str) -> int:
-    """Return the size of an object under the hash of its content, which never changes."""
-    return object_stores.size(uri)
+    if uri not in _sizes:
+        _sizes[uri] = object_stores.size(uri)
+    return _sizes[uri]
 
 
 def total_size(uris: Iterable[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +27,7 @@ from airflow_provider_odf.protocol.wire import to_json
 from airflow_provider_odf.runner.local import LocalRunner
 from tests.http_server import Server
 from tests.manifests import polled
+from tests.s3 import relaying, use
 
 from .conftest import NoEngine, RunIn, Write, cycle_of
 from .test_object_store import CONTRACT, EXPENSIVE, PRICES, SEEDS, blocks, seed
@@ -392,3 +394,30 @@ def test_generated_histories_have_the_same_blocks(
         outcomes = (run_in(local, manifest, hour), run_elsewhere(remote, manifest, hour, spark=spark))
         assert [outcome.error for outcome in outcomes] == [None, None]
         assert blocks(remote, "prices") == blocks(local, "prices")
+
+
+def test_nobody_asks_for_the_sizes_of_slices(
+    s3: str, run_in: RunIn, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """Blocks have them. As for other files, a process asks for the size once."""
+    monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / "cache"))
+    prices, expensive = write("prices.yaml", PRICES), write("expensive.yaml", EXPENSIVE)
+    asked = []
+    with relaying(s3) as relay:
+        use(relay.url, monkeypatch)
+        store = Store.open(f"s3://bucket/{uuid4().hex}", tmp_path / "work")
+        for name in SEEDS:
+            seed(store, name)
+        with LocalRunner("local[2]") as engine:
+            runner = Elsewhere(engine, tmp_path)
+            for hour in range(1, 4):
+                write(f"in/{hour}.csv", f"sku,price\na,{hour + 110}\nb,{hour}\n")
+                relay.kinds()
+                for manifest in (prices, expensive):
+                    outcome = run_in(store, manifest, hour, runner=runner, spark="always")
+                    assert outcome.error is None
+                    heads = [path.split("/")[-2] for method, path in relay.requests if method == "HEAD"]
+                    asked.append(sorted(re.sub("-.*", "", folder) for folder in heads))
+                    relay.kinds()
+    # That of the input file, and those of the new slice before and after the server copies it to its place.
+    assert asked == [["0", "data", "merge"], ["data", "merge"]] * 3
