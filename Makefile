@@ -81,6 +81,19 @@ $(STORES)/ready:
 test-stores: setup $(STORES)/ready ## Run stores on servers of S3, Azure and Google Cloud Storage by other makers; needs Go and npm
 	@PATH=$(STORES):$(STORES)/node_modules/.bin:$$PATH $(UV) run --frozen pytest -m stores $(ARGS)
 
+# Servers of YARN, of the version that pyspark has the clients of, and what they need beside these.
+YARN := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/yarn-3.5.0
+YARN_JARS := org.apache.hadoop:hadoop-client-minicluster:3.5.0 \
+	$(addsuffix :1.82,$(addprefix org.bouncycastle:,bcprov-jdk18on bcpkix-jdk18on bcutil-jdk18on))
+
+$(YARN)/ready:
+	@for jar in $(YARN_JARS); do mvn -q -B dependency:copy -Dartifact=$$jar -DoutputDirectory=$(YARN) || exit 1; done
+	@touch $@
+
+.PHONY: test-yarn
+test-yarn: setup $(YARN)/ready ## Run applications on a YARN cluster, in client and in cluster deploy mode; needs Maven
+	@ODF_YARN_JARS=$(YARN) $(UV) run --frozen pytest -m yarn $(ARGS)
+
 .PHONY: torture
 torture: setup ## Flip random bits in files that runs keep, and make random faults of an object store, and look at the next run
 	@$(UV) run --frozen pytest -m torture -s $(ARGS)

@@ -62,7 +62,10 @@ def make_folders(path: Path) -> None:
 
 def user_cache() -> Path:
     """Return the user's folder of disposable files, which may not exist: ``ODF_CACHE_DIR``, by default
-    ``~/.cache/airflow-provider-odf``."""
+    ``~/.cache/airflow-provider-odf``; in a container of YARN, which has no home, a folder that the containers of its
+    application on this machine share."""
+    if "CONTAINER_ID" in os.environ and (folders := os.environ.get("LOCAL_DIRS")):
+        return Path(os.environ.get("ODF_CACHE_DIR") or os.path.join(folders.split(",")[0], "airflow-provider-odf"))
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(os.environ.get("ODF_CACHE_DIR") or os.path.join(home, "airflow-provider-odf"))
 

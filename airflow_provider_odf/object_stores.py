@@ -73,6 +73,11 @@ def is_object(uri: str) -> bool:
     return bool(separator) and scheme.lower() in SCHEMES
 
 
+def are_named_in(text: str) -> bool:
+    """Return whether a JSON text has the URI of an object store."""
+    return any(f'"{scheme}://' in text for scheme in SCHEMES)
+
+
 def split(uri: str) -> tuple[str, str]:
     """Return the URI of the bucket or container, and the key in it: ``s3://bucket``, ``a/b``. A key is taken as it is,
     without percent-decoding.
@@ -115,6 +120,16 @@ def client(bucket: str) -> ObjectStore:
 SECRETS = "ODF_OBJECT_STORE_SECRETS"
 """Variable of a child process with its access to buckets. Spark and Airflow mask values of such a name."""
 
+VARIABLES_FILE = "ODF_OBJECT_STORE_VARIABLES_FILE"
+"""Variable of a process on another machine: a file with the variables of `passed_on`, as JSON."""
+
+_FAMILIES = ("AWS_", "GOOGLE_", "AZURE_", SECRETS)
+"""Beginnings of the variables that give access to object stores."""
+_MACHINE = re.compile(r"_FILE$|_PATH$|_URI$|_DIR$|PROFILE|GOOGLE_APPLICATION_CREDENTIALS|GOOGLE_SERVICE_ACCOUNT$")
+"""Names of variables that only mean something on their machine: paths, and addresses of its role."""
+_PLACE = re.compile("ENDPOINT|REGION|ALLOW_HTTP")
+"""Names of variables that say where a store is, not who asks."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -152,6 +167,34 @@ def environment() -> dict[str, str]:
     return {SECRETS: json.dumps(handed_down)} if handed_down else {}
 
 
+def passed_on(environment: Mapping[str, str], known: Iterable[str] = ()) -> dict[str, str]:
+    """Return the variables of an environment that give a process on another machine the same access to object stores.
+
+    Of a provider, it gets all variables or none, so that two identities are never mixed: none if it has one of the
+    ``known`` names. If the identity is a role of this machine, by a file with a token, it gets the place alone.
+    """
+    names, variables = tuple(known), dict[str, str]()
+    for family in _FAMILIES:
+        own = {name: value for name, value in environment.items() if name.startswith(family)}
+        if any(name.startswith(family) for name in names):
+            continue
+        is_of_machine = any(name.endswith("_TOKEN_FILE") for name in own)
+        variables |= {
+            name: value
+            for name, value in own.items()
+            if not _MACHINE.search(name) and (_PLACE.search(name) or not is_of_machine)
+        }
+    return variables
+
+
+@cache
+def _take_over_variables() -> None:
+    """Add the variables that came in a file to those of this process, which win."""
+    if file := os.environ.get(VARIABLES_FILE):
+        with open(file, encoding="utf-8") as variables:
+            os.environ.update(passed_on(json.load(variables), os.environ))
+
+
 def _inherited(bucket: str) -> Access | None:
     """Return the access that the parent process has handed down."""
     if (parts := json.loads(os.environ.get(SECRETS, "{}")).get(bucket)) is None:
@@ -177,6 +220,7 @@ def _new_client(bucket: str, retry: RetryConfig, client: ClientConfig) -> Object
         from obstore.store import from_url
     except ImportError:
         raise InvalidInput(f"{bucket}: the Python package obstore is not installed on this machine") from None
+    _take_over_variables()
     own: dict[str, Any] = {"client_options": client}
     if access := _access_of(bucket):
         _accesses[bucket] = access

@@ -7,7 +7,6 @@ is Spark's default. Slices follow "Columns" of the on-disk format: TIMESTAMP(MIL
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -17,11 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from airflow_provider_odf import object_stores
 from airflow_provider_odf.closed_files import spark_settings
 from airflow_provider_odf.engine import jvm, spark_internals
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput, StorageError
-from airflow_provider_odf.object_stores import SECRETS, is_object
 from airflow_provider_odf.protocol import Engine, Request
 
 if TYPE_CHECKING:
@@ -124,38 +123,22 @@ def start_local(
 
 
 EXECUTORS = "spark.executorEnv."
-_FAMILIES = ("AWS_", "GOOGLE_", "AZURE_", SECRETS)
-"""Beginnings of the variables that give access to object stores."""
-_MACHINE = re.compile(r"_FILE$|_PATH$|_URI$|_DIR$|PROFILE|GOOGLE_APPLICATION_CREDENTIALS|GOOGLE_SERVICE_ACCOUNT$")
-"""Names of variables that only mean something on the machine of the driver: paths, and addresses of its role."""
-_PLACE = re.compile("ENDPOINT|REGION|ALLOW_HTTP")
-"""Names of variables that say where a store is, not who asks."""
+_SECRETS_OF_EXECUTORS = "spark.kubernetes.executor.secretKeyRef."
 
 
-def credentials(environment: Mapping[str, str]) -> dict[str, str]:
+def credentials(environment: Mapping[str, str], submitted: Mapping[str, str]) -> dict[str, str]:
     """Return the settings that give executors the access of this process to object stores, which is in variables of
-    its environment. They are set inside the driver, and hidden by Spark.
+    its environment, as far as `object_stores.passed_on` says. They are set inside the driver, and hidden by Spark.
 
-    Of a provider, executors get all variables or none, so that two identities are never mixed: none if the user has
-    set one for executors. If the identity is a role of this machine, by a file with a token, they get the place alone.
+    ``submitted`` are the settings of spark-submit. Executors that get a file with the variables get none here: YARN
+    writes those into the logs of a container.
     """
-    from pyspark import SparkConf
-
-    known = SparkConf()
-    variables: dict[str, str] = {}
-    for family in _FAMILIES:
-        own = {name: value for name, value in environment.items() if name.startswith(family)}
-        if any(key.startswith(EXECUTORS + family) for key, _ in known.getAll()):
-            continue
-        is_of_machine = any(name.endswith("_TOKEN_FILE") for name in own)
-        variables |= {
-            f"{EXECUTORS}{name}": value
-            for name, value in own.items()
-            if not _MACHINE.search(name) and (_PLACE.search(name) or not is_of_machine)
-        }
-    hidden = known.get("spark.redaction.regex", "(?i)secret|password|token|access[.]?key")
+    prefixes = (EXECUTORS, _SECRETS_OF_EXECUTORS)
+    known = [key.removeprefix(prefix) for key in submitted for prefix in prefixes if key.startswith(prefix)]
+    variables = {} if object_stores.VARIABLES_FILE in known else object_stores.passed_on(environment, known)
+    hidden = submitted.get("spark.redaction.regex", "(?i)secret|password|token|access[.]?key")
     return {
-        **variables,
+        **{EXECUTORS + name: value for name, value in variables.items()},
         # YARN logs the variables by their own names.
         "spark.redaction.regex": f"{hidden}|(AWS|GOOGLE|AZURE)_",
     }
@@ -169,7 +152,7 @@ def start_worker(spark: SparkSession, request: Request) -> None:
     :raises StorageError: the executor does not see the folder to which it shall write.
     """
     folder = getattr(request, "new_data_path", "") or os.path.dirname(getattr(request, "output_data_path", ""))
-    if not folder or is_object(folder):
+    if not folder or object_stores.is_object(folder):
         spark.range(1).mapInArrow(partial(_sees, ""), "seen BOOLEAN").collect()
         return
     with storage_errors(Path(folder)), tempfile.NamedTemporaryFile(prefix=".seen-", dir=folder) as probe:

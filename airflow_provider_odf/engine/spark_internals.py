@@ -37,6 +37,15 @@ def conf_of(gateway: Any) -> SparkConf:
     return SparkConf(loadDefaults=True, _jvm=gateway.jvm)
 
 
+def submitted() -> dict[str, str]:
+    """Return the settings that spark-submit gave to this process, none without it."""
+    from pyspark import SparkConf, SparkContext
+
+    if has_jvm():
+        SparkContext._ensure_initialized()  # before, a SparkConf of Python has no settings
+    return dict(SparkConf().getAll())
+
+
 def parsed_plan(spark: SparkSession, sql: str) -> Any:
     """Return the parsed plan of a query. Spark looks up and runs nothing for it.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from airflow.sdk import BaseHook
 
@@ -17,20 +17,25 @@ from airflow_provider_odf.errors import InvalidInput
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from airflow_provider_odf.chain.storage import Storage
     from airflow_provider_odf.hooks.applications import ApplicationLineage
     from airflow_provider_odf.protocol import Request, Success
     from airflow_provider_odf.runner import ConnectRunner, LocalRunner, Runner, SparkSubmitRunner
     from airflow_provider_odf.runner.runner import OnEngine, OnProgress
 
+    GetExchange: TypeAlias = Callable[[], Storage | None]
+
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 class TaskRunner:
-    """The runner of a task. It reads the connection with the first request, since most polls send none."""
+    """The runner of a task. It reads the connection with the first request, since most polls send none. ``exchange``
+    is that of `SparkSubmitRunner`."""
 
-    def __init__(self, spark_conn_id: str | None) -> None:
+    def __init__(self, spark_conn_id: str | None, exchange: GetExchange = lambda: None) -> None:
         self.applications: ApplicationLineage | None = None
         self._spark_conn_id = spark_conn_id
+        self._exchange = exchange
         self._runner: Runner | None = None
         self._open = ExitStack()
 
@@ -45,7 +50,7 @@ class TaskRunner:
         """
         if self._runner is None:
             lineage = self.applications.settings if self.applications is not None else {}
-            runner = open_runner(self._spark_conn_id or settings.read().spark_conn_id, lineage)
+            runner = open_runner(self._spark_conn_id or settings.read().spark_conn_id, lineage, self._exchange)
             self._runner = self._open.enter_context(runner)
         return self._runner
 
@@ -71,10 +76,13 @@ class TaskRunner:
         self._open.__exit__(kind, error, trace)
 
 
-def open_runner(spark_conn_id: str | None = None, conf: Mapping[str, str] = NO_SETTINGS) -> Runner:
+def open_runner(
+    spark_conn_id: str | None = None, conf: Mapping[str, str] = NO_SETTINGS, exchange: GetExchange = lambda: None
+) -> Runner:
     """Return the runner of a connection. It starts nothing before its first request.
 
     :param conf: settings of Spark, beside those of the connection.
+    :param exchange: that of `SparkSubmitRunner`.
 
     :raises InvalidInput: no runner supports the type of the connection.
     """
@@ -85,7 +93,7 @@ def open_runner(spark_conn_id: str | None = None, conf: Mapping[str, str] = NO_S
         raise InvalidInput(
             f"connection {spark_conn_id!r} is of type {kind!r}: use a connection of type 'spark' or 'spark_connect'"
         )
-    return RUNNERS[kind](spark_conn_id, conf)
+    return RUNNERS[kind](spark_conn_id, conf, exchange)
 
 
 def local(conf: Mapping[str, str] = NO_SETTINGS, *, reads_objects: bool = False) -> LocalRunner:
@@ -98,7 +106,9 @@ def local(conf: Mapping[str, str] = NO_SETTINGS, *, reads_objects: bool = False)
     return LocalRunner(values.local_master, {**conf, **memory}, reads_objects=reads_objects)
 
 
-def spark_submit(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> SparkSubmitRunner:
+def spark_submit(
+    spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS, exchange: GetExchange = lambda: None
+) -> SparkSubmitRunner:
     """Return a runner that calls spark-submit with the connection's settings, read as the Spark provider reads them:
     master, deploy mode, queue, namespace, Kerberos, program.
 
@@ -123,11 +133,12 @@ def spark_submit(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> S
         {**conf, **({"spark.kubernetes.namespace": namespace} if namespace else {})},
         deploy_mode=connection["deploy_mode"] or "client",
         arguments=arguments,
+        exchange=exchange(),
         spark_submit=connection["spark_binary"] or "spark-submit",
     )
 
 
-def spark_connect(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> ConnectRunner:
+def spark_connect(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS, _: object = None) -> ConnectRunner:
     """Return a runner for the Spark Connect server of a connection, with ``[odf] local_master`` and ``local_memory``
     for what needs a JVM of its own.
 
@@ -148,7 +159,7 @@ def spark_connect(spark_conn_id: str, conf: Mapping[str, str] = NO_SETTINGS) -> 
     return ConnectRunner(url, local(conf, reads_objects=True))
 
 
-RUNNERS: Mapping[str, Callable[[str, Mapping[str, str]], Runner]] = {
+RUNNERS: Mapping[str, Callable[[str, Mapping[str, str], GetExchange], Runner]] = {
     "spark": spark_submit,
     "spark_connect": spark_connect,
     "yarn": spark_submit,

@@ -86,7 +86,7 @@ class OdfOperator(LineageMixin, BaseOperator):
     @cached_property
     def runner(self) -> TaskRunner:
         """The runner of the task; it is closed at the end, and when the task is killed."""
-        return TaskRunner(self.spark_conn_id)
+        return TaskRunner(self.spark_conn_id, lambda: self.odf.exchange)
 
     @cached_property
     def odf(self) -> Store:

@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import threading
-import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airflow_provider_odf import closed_files, errors, object_stores, protocol
-from airflow_provider_odf.engine import jvm
-from airflow_provider_odf.engine.task_watch import BEAT_SECONDS
+from airflow_provider_odf.chain.local_storage import LocalStorage
+from airflow_provider_odf.engine import jvm, mailbox
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps
 from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, Runner, Tail, settle
+from airflow_provider_odf.source import work_area
 from airflow_provider_odf.watchdog import Watchdog
 
-_POLL_SECONDS = 0.5
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.storage import Storage
+
 _PATIENCE_SECONDS = 10
 _JAVA_OPTIONS = {f"spark.{role}.defaultJavaOptions": " ".join(jvm.SAME_VALUES) for role in ("driver", "executor")}
 _ONCE_WATCHED = 'read -r _ || exit; exec "$0" "$@" </dev/null'
 """Starts the command only once a watchdog is running, so that it cannot outlive a killed task."""
+_VARIABLES = "odf-object-store-variables.json"
+"""File with the access of an application on YARN to object stores."""
 
 
 class SparkSubmitRunner(Runner):
     """``spark-submit`` to a master: standalone, YARN, Kubernetes.
 
     ``conf`` are Spark settings, ``arguments`` further options of spark-submit. Applications are named
-    ``odf_{operation}_{dataset}`` unless one of these sets a name. Request and response are files in ``exchange``, by
-    default a temporary directory. In cluster deploy mode it must be shared with the driver, like the paths in requests.
-    The Python of the workers (``spark.pyspark.python``) needs pyarrow.
+    ``odf_{operation}_{dataset}`` unless one of these sets a name. The Python of the workers (``spark.pyspark.python``)
+    needs pyarrow.
+
+    In cluster deploy mode the mailbox of an application lies in ``exchange``, which its driver must see: that of a
+    store. Else it is a temporary folder.
 
     Applications end with this process: `Watchdog` ends spark-submit and a driver on this machine, and a driver
-    elsewhere watches the request's file, see `engine.task_watch`.
+    elsewhere watches its mailbox, see `engine.mailbox`.
     """
 
     def __init__(
@@ -49,7 +58,7 @@ class SparkSubmitRunner(Runner):
         *,
         deploy_mode: str = "client",
         arguments: Sequence[str] = (),
-        exchange: Path | None = None,
+        exchange: Storage | None = None,
         spark_submit: str = "spark-submit",
         threads: int = 2,
     ) -> None:
@@ -59,7 +68,10 @@ class SparkSubmitRunner(Runner):
         self._options = ["--master", master, "--deploy-mode", deploy_mode]
         self._options += _conf(conf or {})
         self._options += arguments
-        self._exchange = exchange
+        self._is_yarn = master == "yarn"
+        self._exchange = exchange if deploy_mode == "cluster" else None
+        # The driver of a cluster has another Python than this machine.
+        self._pythons = {} if deploy_mode == "cluster" else _pythons(master)
         self._spark_submit = spark_submit
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="spark-submit")
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -95,43 +107,61 @@ class SparkSubmitRunner(Runner):
 
     def _run(self, program: str, request: protocol.Request, reports: Reports, future: Future[protocol.Success]) -> None:
         try:
-            with TemporaryDirectory("submit", self._exchange) as directory:
-                settle(future, self._ask(program, request, reports, directory))
+            with TemporaryDirectory("submit") as directory, self._mailbox(request, directory) as place:
+                settle(future, self._ask(program, request, reports, directory, place))
         except Exception as e:
             future.set_exception(e)
 
-    def _ask(self, program: str, request: protocol.Request, reports: Reports, directory: Path) -> protocol.Response:
-        request_file, response_file = directory / "request.json", directory / "response.jsonl"
-        request_file.write_text(protocol.dumps_request(request), encoding="utf-8")
-        response_file.touch()
-        main = [str(apps.application("run.py")), str(request_file), str(response_file)]
+    @contextmanager
+    def _mailbox(self, request: protocol.Request, directory: Path) -> Iterator[str]:
+        """Yield the place of a new mailbox, which is removed at the end. In the exchange, it is one of the folders of a
+        step."""
+        if self._exchange is None:
+            yield str(directory)
+            return
+        storage = self._exchange.folder(request.dataset_alias.lower())
+        if isinstance(storage, LocalStorage):
+            with work_area.scratch(storage.root) as folder:
+                yield str(folder)
+            return
+        name = f"{work_area.SCRATCH}{uuid.uuid4().hex[:12]}"
+        try:
+            yield storage.location(name)
+        finally:
+            with suppress(errors.StorageError):  # what is left is for `odf gc`
+                storage.remove_folder(name)
+
+    def _ask(
+        self, program: str, request: protocol.Request, reports: Reports, directory: Path, place: str
+    ) -> protocol.Response:
+        text, box = protocol.dumps_request(request), mailbox.at(place)
+        task = mailbox.Task(box, text)
         name = self._name or jobs.of_request(request)
         # spark-submit uses the last of two equal options, so a name in the arguments wins.
         settings = {**_JAVA_OPTIONS, **closed_files.spark_settings(), **jobs.listener_settings()}
         options = ["--name", name, *_conf(settings), *self._options]
         options += ["--py-files", str(apps.bundle(directory))]
-        with self._start([program, *options, *main]) as process, _watched(process):
+        if self._is_yarn:
+            options += _of_yarn(directory, passes_access=object_stores.are_named_in(f'{text} "{place}"'))
+        started = [program, *options, str(apps.application("run.py")), place]
+        outcome: protocol.Response | None = None
+        with self._start(started) as process, _watched(process):
             tail = Tail(process.stdout)
             reports.pass_on(protocol.Progress(f"submitted {name}", protocol.Engine(name)))
-            responses = _Responses(response_file, reports)
-            beaten = time.monotonic()
-            while not _has_ended(process):
-                responses.read()
-                if time.monotonic() - beaten > BEAT_SECONDS:
-                    beaten = time.monotonic()
-                    with suppress(OSError):
-                        os.utime(request_file)
+            while not _has_ended(process, box.pause):
+                with suppress(errors.StorageError):  # the last look counts
+                    outcome = _pass_on(task.new_responses(), reports) or outcome
             with self._lock:
                 self._running.discard(process)
-            responses.read()
-            if responses.outcome is None:
+            outcome = _pass_on(task.new_responses(), reports) or outcome
+            if outcome is None:
                 message = f"spark-submit exited with code {process.returncode} without a response: {tail.root_cause}"
                 raise errors.EngineLost(message, tail.text, was_closed=self._is_closed)
-            return responses.outcome
+            return outcome
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         # Credentials may come over the network: not while a signal handler waits for the lock.
-        environment = _pythons(self._master) | os.environ | object_stores.environment()
+        environment = self._pythons | os.environ | object_stores.environment()
         with self._lock:
             if self._is_closed:
                 raise errors.EngineLost("the runner was closed", was_closed=True)
@@ -177,26 +207,32 @@ def _pythons(master: str) -> dict[str, str]:
     return dict.fromkeys(names, sys.executable)
 
 
-class _Responses:
-    """The response file as it grows."""
+def _of_yarn(directory: Path, *, passes_access: bool) -> list[str]:
+    """Return options for YARN: a lost driver is an error of the task, not started again by YARN beside it.
 
-    def __init__(self, file: Path, reports: Reports) -> None:
-        self.outcome: protocol.Response | None = None
-        self._file = file
-        self._offset = 0
-        self._reports = reports
+    Driver and executors get the access to object stores in a file of their containers, by the way that Spark takes for
+    a keytab: YARN writes variables of the environment into the logs of a container.
+    """
+    options = _conf({"spark.yarn.maxAppAttempts": "1"})
+    variables = object_stores.passed_on({**os.environ, **object_stores.environment()}) if passes_access else {}
+    if not variables:
+        return options
+    file = directory / _VARIABLES
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        json.dump(variables, stream)
+    named = [f"{prefix}.{object_stores.VARIABLES_FILE}" for prefix in ("spark.yarn.appMasterEnv", "spark.executorEnv")]
+    return [*options, *_conf(dict.fromkeys(named, file.name)), "--files", str(file)]
 
-    def read(self) -> None:
-        """Report new progress, and keep the outcome. An incomplete line is left for the next call."""
-        new = self._file.read_bytes()[self._offset :]
-        whole = new[: new.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        for line in whole.splitlines():
-            response = protocol.loads_response(line.decode())
-            if isinstance(response, protocol.Progress):
-                self._reports.pass_on(response)
-            else:
-                self.outcome = response
+
+def _pass_on(lines: Sequence[str], reports: Reports) -> protocol.Response | None:
+    """Report progress, and return the outcome if it is there."""
+    outcome = None
+    for response in map(protocol.loads_response, lines):
+        if isinstance(response, protocol.Progress):
+            reports.pass_on(response)
+        else:
+            outcome = response
+    return outcome
 
 
 @contextmanager
@@ -218,9 +254,9 @@ def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
         os.killpg(process.pid, number)
 
 
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+def _has_ended(process: subprocess.Popen[bytes], patience: float) -> bool:
     try:
-        process.wait(_POLL_SECONDS)
+        process.wait(patience)
     except subprocess.TimeoutExpired:
         return False
     return True

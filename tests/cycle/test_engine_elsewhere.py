@@ -294,8 +294,10 @@ def test_what_a_killed_step_left_in_the_bucket_is_garbage_after_a_while(
     assert run_elsewhere(store, prices, 1).error is None
     store.inputs("prices").put("merge-0123/f1620", b"a slice")
     store.inputs("prices").put("merge-0123/state/state.json", b"{}")
+    store.inputs("prices").put("merge-4567/alive", b"7")  # the mailbox of an application
     assert [(item.kind, item.path) for item in of_bucket(store)] == [
-        ("work folder", f"{bucket}/.work/prices/merge-0123")
+        ("work folder", f"{bucket}/.work/prices/merge-0123"),
+        ("work folder", f"{bucket}/.work/prices/merge-4567"),
     ]
     assert unused(store, store.dataset("prices"), 3600, is_idle=True) == []
 

@@ -44,7 +44,7 @@ def one_jvm(spark_child, monkeypatch):
     """Tasks use the shared runner and leave it open."""
 
     @contextmanager
-    def opened(_conn_id, _conf):
+    def opened(_conn_id, _conf, _exchange):
         yield spark_child
 
     monkeypatch.setattr("airflow_provider_odf.hooks.runners.open_runner", opened)

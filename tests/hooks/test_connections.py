@@ -334,5 +334,5 @@ def test_a_driver_has_credentials_in_its_environment_alone(connect, guarded, tmp
     assert [name for name in ("arguments", "request") if guarded.secret in (tmp_path / name).read_text()] == []
 
 
-COPY = 'for argument; do case $argument in *request.json) cp "$argument" "${0%/*}/request";; esac; done\nexit 1\n'
+COPY = 'for last; do :; done\ncp "$last/request.json" "${0%/*}/request"\nexit 1\n'
 """Keeps the request beside the program."""

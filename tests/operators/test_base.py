@@ -66,7 +66,7 @@ def test_killing_a_task_stops_spark(monkeypatch):
         def close(self):
             closed.append(True)
 
-    monkeypatch.setattr("airflow_provider_odf.hooks.runners.open_runner", lambda conn_id, conf: Runner())
+    monkeypatch.setattr("airflow_provider_odf.hooks.runners.open_runner", lambda *connection: Runner())
     operator = OdfOperator(task_id="x")
     operator.on_kill()
     with operator.runner:

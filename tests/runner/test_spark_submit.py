@@ -149,7 +149,7 @@ def test_what_executors_get_of_the_environment() -> None:
         "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/of/this/machine",
         "HOME": "/root",
     }
-    settings = session.credentials(environment)
+    settings = session.credentials(environment, {})
     pattern = re.compile(settings.pop("spark.redaction.regex"))
     assert settings == {
         "spark.executorEnv.AWS_SECRET_ACCESS_KEY": "1",
@@ -168,7 +168,7 @@ def test_executors_get_no_part_of_an_identity(monkeypatch: pytest.MonkeyPatch) -
         "AWS_REGION": "eu-central-1",
         "AWS_ENDPOINT_URL": "http://s3",
     }
-    assert list(session.credentials(role)) == [
+    assert list(session.credentials(role, {})) == [
         "spark.executorEnv.AWS_REGION",
         "spark.executorEnv.AWS_ENDPOINT_URL",
         "spark.redaction.regex",
@@ -247,13 +247,8 @@ def test_a_driver_ends_with_its_request(cluster: str, raw_query, monkeypatch: py
     with SparkSubmitRunner(cluster, conf()) as runner:
         answer = runner.submit(slow, on_engine=lambda engine: begun.set() if engine.version else None)
         assert begun.wait(180)
-        (file,) = {
-            Path(w)
-            for pid in below(os.getpid(), "request.json")
-            for w in processes()[pid][1].split()
-            if w.endswith("request.json")
-        }
-        file.unlink()
+        (folder,) = {processes()[pid][1].split()[-1] for pid in below(os.getpid(), "run.py /")}
+        Path(folder, "alive").unlink()
         with pytest.raises(errors.EngineLost, match="spark-submit exited with code 0 without a response"):
             answer.result(120)
 
