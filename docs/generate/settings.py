@@ -46,7 +46,7 @@ _ENVIRONMENT = [
         "ODF_CACHE_DIR",
         "Folder for what can be made again: the class archive of the JVM, notes which queries were checked for Spark "
         "Connect, and of stores in object stores the copies and caches of this machine, unless `[odf] work_area` names "
-        "a folder; default `~/.cache/airflow-provider-odf`.",
+        "a folder; default `~/.cache/airflow-provider-odf`, in a container of YARN a folder of its application.",
     ),
     ("ODF_CLASS_ARCHIVE", "`off`: neither make nor use a class archive."),
     (

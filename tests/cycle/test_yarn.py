@@ -111,16 +111,20 @@ SLOW = "SELECT count(*) AS a, 'x' AS b FROM range(10000000) x, range(10000000) y
 
 
 @pytest.fixture
-def slow(bucket: str) -> protocol.RawQueryRequest:
+def slow(bucket: str) -> protocol.MergeRequest:
     """A request that would take for ever."""
     object_stores.put(f"{bucket}/in/rows.csv", b"a,b\n1,x\n", 8)
-    return protocol.RawQueryRequest(
-        input_data_paths=(f"{bucket}/in/rows.csv",),
-        output_data_path=f"{bucket}/out/rows",
-        transform=protocol.Transform("spark", (protocol.SqlQueryStep(SLOW),)),
-        read=protocol.ReadStep("Csv", (protocol.Column("a", "BIGINT"), protocol.Column("b", "STRING")), header=True),
-        label="rows.csv",
+    return protocol.MergeRequest(
+        dataset_id="did:odf:x",
         dataset_alias="prices",
+        system_time="2026-01-01T00:00:00Z",
+        vocab=protocol.DatasetVocabulary(),
+        read=protocol.ReadStep("Csv", (protocol.Column("a", "BIGINT"), protocol.Column("b", "STRING")), header=True),
+        merge=protocol.MergeStrategy("Ledger", primary_key=("a",)),
+        inputs=(protocol.MergeInput((f"{bucket}/in/rows.csv",), "2026-01-01T00:00:00Z", "rows.csv"),),
+        next_offset=0,
+        new_data_path=f"{bucket}/out",
+        preprocess=protocol.Transform("spark", (protocol.SqlQueryStep(SLOW),)),
     )
 
 
