@@ -6,11 +6,8 @@ in tasks of Spark, which write the records too.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -52,9 +49,6 @@ which takes a fifth of the time of a merge."""
 
 BROADCAST = 64 * 1024 * 1024
 """Maximum size in bytes of an input whose keys are broadcast to the keys of the state."""
-
-_HEAD = 1 << 20
-"""Bytes at the beginning of a file that show how long its lines are."""
 
 
 class MergeTarget:
@@ -195,20 +189,12 @@ class MergeTarget:
             self.history,
             Instant.parse(source.event_time),
             self._plan(source),
-            partial(self._writer(source), slice_records=self._request.slice_records),
+            self._request.slice_records,
             self._partitions,
             only_new_keys=only_new_keys,
         )
         is_empty = self._traits.retracts_missing_rows and _retracts_all(written) and new.isEmpty()
         return self._append(written, is_empty), dropped
-
-    def _writer(self, source: MergeInput) -> Callable[..., slices.Written]:
-        """Return how Spark writes the records: in several tasks if they may become several slices.
-
-        That costs a copy of them on disk. Each row becomes up to two records. The slices are the same.
-        """
-        is_large = 2 * _estimated_rows(source.paths) > self._request.slice_records
-        return slices.write_in_tasks if is_large else slices.write_in_task
 
     def _plan(self, source: MergeInput) -> SlicePlan:
         return SlicePlan(
@@ -257,20 +243,6 @@ class MergeTarget:
 def _nullable(table: pa.Table) -> pa.Table:
     """Return the same rows with all columns and nested fields nullable."""
     return table.cast(pa.schema([pa.field(f.name, schemas.with_types(f.type, {})) for f in table.schema]))
-
-
-def _estimated_rows(paths: Sequence[str]) -> int:
-    """Return about how many rows files have: as many per byte as the first one has, by the footer of Parquet, else by
-    the lines at its beginning."""
-    first = paths[0]
-    if os.path.isdir(first):  # typed rows that Spark wrote
-        first = str(next(Path(first).glob("*.parquet")))
-    with files.open_file(first) as file:
-        start = file.read(_HEAD)
-    rows, size = start.count(b"\n"), len(start)
-    if start.startswith(b"PAR1"):
-        rows, size = files.footer(first).num_rows, files.size(first)
-    return files.total_size(paths) * max(rows, 1) // max(size, 1)
 
 
 def _retracts_all(written: tuple[NewSlice, ...]) -> bool:

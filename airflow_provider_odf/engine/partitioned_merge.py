@@ -1,6 +1,5 @@
 """Merge in tasks of Spark: it brings the rows of each key together, new ones and those of the history, and the kernel
-of the strategy merges each partition. The records are written by one task, or by several if they may become several
-slices.
+of the strategy merges each partition. `sorted_shuffle` writes the records.
 
 POSITION tells the rows apart: it is the place of a new row, -1 of a row of the state cache, and -2 and less of later
 records, the newest first.
@@ -8,11 +7,10 @@ records, the newest first.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,27 +18,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine import parquet_frame, slices
+from airflow_provider_odf.engine import parquet_frame, slices, sorted_shuffle
 from airflow_provider_odf.engine.column_layout import POSITION, Layout
 from airflow_provider_odf.engine.columnar.state import RowsInMemory, rows_in_memory
-from airflow_provider_odf.engine.duplicates import DifferentRows
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.slices import PLACE, REMARK
+from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.state import History
 from airflow_provider_odf.engine.strategies import kernel_of
-from airflow_provider_odf.engine.strategies.strategy import Input
-from airflow_provider_odf.errors import InvalidQuery
+from airflow_provider_odf.engine.strategies.strategy import Input, Records
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import APPEND, MERGE_STRATEGIES
 from airflow_provider_odf.records import keys
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.schema import OP
 from airflow_provider_odf.records.slice_file import SlicePlan
+from airflow_provider_odf.records.sorted_runs import grouped
 
 _CACHED = -1
-
-Writer: TypeAlias = Callable[[DataFrame, Sequence[str], SlicePlan], slices.Written]
-"""Writes records by the columns of their order: `slices.write_in_task` or `slices.write_in_tasks`."""
 
 
 def write(
@@ -48,35 +42,34 @@ def write(
     history: History,
     event_time: Instant,
     plan: SlicePlan,
-    writer: Writer,
+    slice_records: int,
     partitions: int,
     *,
     only_new_keys: bool,
 ) -> slices.Written:
     """Write the slices of new rows.
 
-    :param writer: writes the records.
+    :param partitions: number of tasks that merge. If it is one, the rows are few, and it writes them.
     :param only_new_keys: whether few new rows are merged, so that only the records with their keys are read.
-    :raises InvalidQuery: as the kernel and the writer do.
+    :raises InvalidQuery: as the kernel does.
     """
     layout = history.layout
-    if not layout.keys:
-        records = new.selectExpr(f"{APPEND} AS {quoted(OP)}", *map(quoted, layout.columns), quoted(POSITION))
-        return writer(records, (layout.event_time, POSITION), plan)
-    old = [*_history_rows(new.sparkSession, history)]
-    if only_new_keys:
-        new_keys = F.broadcast(new.select(*map(quoted, layout.keys)))
-        old = [rows.join(new_keys, list(layout.keys), "left_semi").select(*map(quoted, rows.columns)) for rows in old]
     operation = quoted(OP) if OP in new.columns else f"CAST(NULL AS INT) AS {quoted(OP)}"
     rows = new.selectExpr(operation, *map(quoted, layout.columns), quoted(POSITION))
-    types = rows.schema
-    result = T.StructType(
-        [*types.fields[:-1], T.StructField(PLACE, T.LongType()), T.StructField(REMARK, T.StringType())]
-    )
-    task = partial(_merged, _Merge(history.merge.kind, layout, event_time, plan))
-    records = _by_key([rows, *old], history, partitions).mapInArrow(task, result)
-    order = (layout.event_time,) if history.merge.traits.is_by_event_time else layout.keys
-    return writer(records, (*order, PLACE), plan)
+    if layout.keys:
+        old = [*_history_rows(new.sparkSession, history)]
+        if only_new_keys:
+            new_keys = F.broadcast(new.select(*map(quoted, layout.keys)))
+            old = [r.join(new_keys, list(layout.keys), "left_semi").select(*map(quoted, r.columns)) for r in old]
+        rows = _by_key([rows, *old], history, partitions)
+    is_in_place = history.merge.traits.is_by_event_time
+    order = (layout.event_time, POSITION) if is_in_place else layout.keys
+    # Without keys, the rows of a partition need not be in memory together.
+    size = sys.maxsize if layout.keys or partitions == 1 else sorted_shuffle.RUN
+    merged = sorted_shuffle.Merged(partial(_records, history.merge.kind, layout, event_time, plan, size), order, plan)
+    if partitions == 1:
+        return sorted_shuffle.write_in_task(rows.coalesce(1), merged, slice_records)
+    return sorted_shuffle.write_in_tasks(rows, merged, slice_records)
 
 
 def state(spark: SparkSession, history: History, partitions: int) -> DataFrame:
@@ -121,50 +114,20 @@ def _current_rows(layout: Layout, batches: Iterable[pa.RecordBatch]) -> Iterator
         yield from rows_in_memory(_readable(table, layout), layout, POSITION).table.cast(types).to_batches()
 
 
-@dataclass(frozen=True)
-class _Merge:
-    kind: str
-    layout: Layout
-    event_time: Instant
-    plan: SlicePlan
-
-
-def _merged(merge: _Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The task that yields the records of a partition, and rows with REMARK."""
-    if (table := _table(batches)) is None:
-        return
-    layout, own = merge.layout, table.schema
-    types = pa.schema(
-        [*(own.field(name) for name in (OP, *layout.columns)), (PLACE, pa.int64()), (REMARK, pa.string())]
-    )
-    is_new = pc.greater_equal(table[POSITION], 0)
-    new, history = table.filter(is_new), _PartitionHistory(layout, table.filter(pc.invert(is_new)))
-    del table
-    try:
-        yield from _records(merge, new, history, types)
-    except DifferentRows as e:
-        differing = e.keys.append_column(REMARK, pa.repeat(json.dumps({"keys": list(layout.keys)}), e.keys.num_rows))
-        yield from schemas.conform(differing, types).to_batches()
-    except InvalidQuery as e:
-        yield _remark({"error": str(e)}, types)
-
-
-def _records(merge: _Merge, new: pa.Table, history: _PartitionHistory, types: pa.Schema) -> Iterator[pa.RecordBatch]:
-    layout = merge.layout
-    is_in_place = MERGE_STRATEGIES[merge.kind].is_by_event_time
-    absent = [*([] if is_in_place else [POSITION]), *([OP] if new[OP].null_count == new.num_rows else [])]
-    if not keys.are_distinct(new, layout.keys):
-        new = new.take(pc.sort_indices(new[POSITION]))
-    rows = Input(_readable(new, layout).drop_columns(absent), merge.event_time, merge.plan.label)
-    (records,) = kernel_of(merge.kind)([rows], history)
-    done = 0
-    for table in records.tables:
-        place = table[POSITION] if is_in_place else pa.array(range(done, done + table.num_rows), pa.int64())
-        done += table.num_rows
-        filled = table.append_column(PLACE, place)
-        yield from schemas.conform(filled, types).to_batches()
-    if records.dropped:
-        yield _remark({"dropped": records.dropped}, types)
+def _records(
+    kind: str, layout: Layout, event_time: Instant, plan: SlicePlan, size: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[Records]:
+    """Yield the records of a partition, made of some bytes of its rows at once."""
+    is_in_place = MERGE_STRATEGIES[kind].is_by_event_time
+    for table in grouped((pa.Table.from_batches([batch]) for batch in batches), size):
+        is_new = pc.greater_equal(table[POSITION], 0)
+        new, history = table.filter(is_new), _PartitionHistory(layout, table.filter(pc.invert(is_new)))
+        if is_in_place or not keys.are_distinct(new, layout.keys):
+            new = new.take(pc.sort_indices(new[POSITION]))
+        absent = [*([] if is_in_place else [POSITION]), *([OP] if new[OP].null_count == new.num_rows else [])]
+        rows = Input(_readable(new, layout).drop_columns(absent), event_time, plan.label)
+        for records in kernel_of(kind)([rows], history):
+            yield replace(records, tables=(fill_event_time(table, plan.schema, event_time) for table in records.tables))
 
 
 def _table(batches: Iterable[pa.RecordBatch]) -> pa.Table | None:
@@ -179,10 +142,6 @@ def _readable(table: pa.Table, layout: Layout) -> pa.Table:
     types = {OP: pa.int32(), POSITION: pa.int64()}
     fields = [(name, types.get(name) or kinds.field(name).type) for name in (OP, *layout.columns, POSITION)]
     return table.select([name for name, _ in fields]).cast(pa.schema(fields))
-
-
-def _remark(remark: dict[str, object], types: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([{REMARK: json.dumps(remark)}], types)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ itself and is the greatest number, and zero has no sign.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -35,20 +36,14 @@ def are_distinct(table: pa.Table, names: Sequence[str]) -> bool:
 
 
 def key_at(table: pa.Table, names: Sequence[str], place: int) -> tuple[Any, ...]:
-    """Return the key of a row as values that compare in the order of keys."""
+    """Return the key of a row as values that compare in the order of `order`."""
     return tuple(_ordered(table[name][place].as_py()) for name in names)
 
 
-def count_up_to(table: pa.Table, names: Sequence[str], key: tuple[Any, ...]) -> int:
-    """Return the number of rows with keys up to ``key``, a value of `key_at`. The rows are in order."""
-    low, high = 0, table.num_rows
-    while low < high:
-        middle = (low + high) // 2
-        if key_at(table, names, middle) <= key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def count_up_to(table: pa.Table, names: Sequence[str], key: tuple[Any, ...], least: int = 0) -> int:
+    """Return the number of rows with keys up to ``key``, a value of `key_at`. The rows are in order, and there are at
+    least so many."""
+    return bisect_right(range(table.num_rows), key, least, key=lambda place: key_at(table, names, place))
 
 
 def common(one: pa.Table, other: pa.Table, names: Sequence[str]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -85,8 +80,9 @@ def _less(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.or_(less, pc.and_(pc.is_nan(other), pc.invert(pc.is_nan(one)))) if pt.is_floating(one.type) else less
 
 
-def _ordered(value: Any) -> Any:
-    return (value != value, 0.0 if value != value else value) if isinstance(value, float) else value
+def _ordered(value: Any) -> tuple[bool, bool, Any]:
+    is_nan = value != value
+    return value is None, is_nan, 0 if value is None or is_nan else value
 
 
 def _comparable(one: pa.Table, other: pa.Table, names: Sequence[str]) -> tuple[Any, Any]:

@@ -28,7 +28,7 @@ def in_order(tables: Iterable[pa.Table], by: str, directory: str, piece: int) ->
     """
     Path(directory).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".runs-", dir=directory) as own:
-        runs = [_Run(Path(own, str(number)), table, by) for number, table in enumerate(_grouped(tables))]
+        runs = [_Run(Path(own, str(number)), table, by) for number, table in enumerate(grouped(tables, RUN_BYTES))]
         if not runs:
             return
         keys = pa.chunked_array([run.keys for run in runs])
@@ -61,15 +61,15 @@ class _Run:
         return rows.slice(0, count)
 
 
-def _grouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield the same rows in tables of about RUN_BYTES, each column in one piece."""
-    kept, size = list[pa.Table](), 0
+def grouped(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
+    """Yield the same rows in tables of at least some bytes, each column in one piece."""
+    kept, taken = list[pa.Table](), 0
     for table in tables:
         kept.append(table)
-        size += table.nbytes
-        if size >= RUN_BYTES:
+        taken += table.nbytes
+        if taken >= size:
             yield pa.concat_tables(kept).combine_chunks()
-            kept, size = [], 0
+            kept, taken = [], 0
     if any(table.num_rows for table in kept):
         yield pa.concat_tables(kept).combine_chunks()
 

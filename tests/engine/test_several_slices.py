@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_odf.engine import merge_target, partitioned_merge, slices
+from airflow_provider_odf.engine import merge_target, partitioned_merge, sorted_shuffle
 from airflow_provider_odf.engine import state as states
 from airflow_provider_odf.engine.columnar import inputs
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.protocol import SLICE_RECORDS, Changes
+from airflow_provider_odf.protocol import Changes
 from airflow_provider_odf.records import files
 from tests.engine.conftest import Polled
 
@@ -68,8 +68,9 @@ def force(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
         monkeypatch.setattr(partitioned_merge, "write", _refuse)
     else:
         monkeypatch.setattr(inputs, "open_input", lambda *_: None)
-        monkeypatch.setattr(files, "SMALL", -1)
-        monkeypatch.setattr(merge_target, "_estimated_rows", lambda _: SLICE_RECORDS if form == "several tasks" else 0)
+        monkeypatch.setattr(merge_target.MergeTarget, "merges_in_tasks", True)
+        if form == "several tasks":
+            monkeypatch.setattr(files, "SMALL", -1)
 
 
 def _refuse(*_: object, **__: object) -> None:
@@ -77,14 +78,12 @@ def _refuse(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    "slice_records", [16, *(pytest.param(number, marks=pytest.mark.long) for number in (1, 7, 40))]
-)
+@pytest.mark.parametrize("slice_records", [16, *(pytest.param(number, marks=pytest.mark.long) for number in (1, 40))])
 def test_slices_together_are_the_one_slice(
     polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, slice_records: int
 ) -> None:
     monkeypatch.setattr(states, "CACHED_SLICES", 3)
-    monkeypatch.setattr(slices, "_SAMPLE", 5)
+    monkeypatch.setattr(sorted_shuffle, "_RANGE", 9)
     rng = random.Random(f"{kind} {slice_records}")
     paths = [rows(rng, kind, tmp_path / f"{number}.parquet") for number in range(3)]
     whole = dataset(polled, kind, tmp_path / "whole")
@@ -187,3 +186,26 @@ def test_an_input_that_spark_read_before_is_a_folder(
     spark.createDataFrame([(2, "b"), (1, "a")], "id INT, v STRING").repartition(2).write.parquet(str(folder))
     (new,) = polled("id INT; v STRING", "Snapshot", "id").poll(folder, kind="Parquet").new_slices
     assert pq.read_table(new.path, columns=["id", "v"]).to_pylist() == [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["Snapshot", "Append"])
+def test_many_records_are_sorted_range_by_range(
+    polled: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """More records than a run, a range and a slice have, of keys that are in no order."""
+    count = 400_000
+    ids = pa.array([n * 7919 % count for n in range(count)], pa.int32())
+    times = pa.array([n * 31 % 90 * 86_400_000_000 for n in range(count)], pa.timestamp("us", "UTC"))
+    columns = {"event_time": times, "id": ids, "k": pa.repeat("k", count), "x": pa.repeat(1.5, count)}
+    pq.write_table(pa.table({**columns, "v": ids.cast(pa.string())}), tmp_path / "rows.parquet", row_group_size=50_000)
+    hashes = []
+    for form in ("Arrow", "several tasks"):
+        data = dataset(polled, kind, tmp_path / form)
+        data.slice_records = 150_000
+        with monkeypatch.context() as only:
+            force(only, form)
+            (new,) = data.poll(tmp_path / "rows.parquet", kind="Parquet").slices
+        hashes.append([(one.logical_hash, one.offset_interval.start, one.offset_interval.end) for one in new])
+    assert hashes[0] == hashes[1]
+    assert [ends for _, *ends in hashes[1]] == [[0, 149_999], [150_000, 299_999], [300_000, 399_999]]

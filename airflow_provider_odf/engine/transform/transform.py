@@ -261,8 +261,7 @@ class _Transform:
         if self._is_small:
             ordered = records.frame.coalesce(1).sortWithinPartitions(*map(quoted, records.order))
             return write_file(iter([ordered.select(quoted(OP), *columns.spark_columns).toArrow()]), plan)
-        (written, _) = slices.write_in_task(records.frame, records.order, plan)
-        return written[0] if written else None
+        return slices.write_in_task(records.frame, records.order, plan)
 
     def _check_taken_back(self, new: NewSlice, columns: Result) -> None:
         """Check that the derivative has the rows that a slice takes back.
