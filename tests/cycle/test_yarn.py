@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,12 +17,15 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_odf import errors, object_stores, protocol
+from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.engine.mailbox import PATIENCE_SECONDS
 from airflow_provider_odf.runner import SparkSubmitRunner
 from demo.machines import can_hide
+from tests.examples.test_object_store_connections import MANIFEST, Airflow
 from tests.processes import processes, wait_until
+from tests.s3 import guarded_s3, use
 from tests.yarn_cluster import Yarn, yarn
 
 from .conftest import RunIn, Write
@@ -204,3 +209,31 @@ def _kill_soon(store: Store) -> None:
             os.kill(driver_of(store), signal.SIGKILL)
             return
         time.sleep(0.1)
+
+
+@pytest.mark.airflow
+def test_a_dag_shows_the_secret_of_its_connection_nowhere(cluster: Yarn, hidden: Path, monkeypatch: pytest.MonkeyPatch):
+    """The home of Airflow is hidden from the node, and only Airflow's database has the secret."""
+    connection = {"conn_type": "spark", "host": "yarn", "extra": {"deploy-mode": "cluster"}}
+    own = {"AIRFLOW_CONN_YARN": json.dumps(connection), "AIRFLOW__ODF__SPARK_CONN_ID": "yarn"}
+    for name, value in (cluster.environment() | own | {"PYSPARK_PYTHON": sys.executable}).items():
+        monkeypatch.setenv(name, value)
+    home = hidden / "airflow"
+    (home / "dags").mkdir(parents=True)
+    (home / "dags" / "prices.yaml").write_text(MANIFEST)
+    (home / "dags" / "odf.yaml").write_text("defaults: {retries: 0}\n")
+    shutil.copy(Path(__file__).parents[2] / "dags" / "odf.py", home / "dags")
+    airflow = Airflow(home)
+    airflow("db", "migrate")
+    with guarded_s3() as server:
+        use(server.endpoint, monkeypatch)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", server.key)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", server.secret)
+        object_stores.client("s3://bucket").put("in/prices.csv", b"sku,price\na,1\n")
+        airflow.connect(server, server.secret)
+        said = airflow.run("prices")
+        store = Store.open("s3://bucket/odf", hidden / "copies")
+        assert "read by Spark, merged in tasks of Spark (spark = always)" in said
+        assert [(row["sku"], row["price"]) for row in state_rows(store.dataset("prices"))] == [("A", 1)]
+        assert left(store) == []
+        assert [place for place, text in (airflow.texts() | cluster.logs()).items() if server.secret in text] == []

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,16 @@ def test_messages_pass_through_the_bucket_and_are_removed(elsewhere, merge: Merg
     assert "spark.yarn.maxAppAttempts=1" in arguments
 
 
+def test_with_a_store_in_a_folder_messages_pass_through_the_work_area(elsewhere, merge: Merge, tmp_path: Path):
+    store, request = Store.open(tmp_path / "store"), replace(merge(), inputs=(), new_data_path="")
+    with of_yarn(elsewhere(ANSWERS), store) as runner:
+        assert runner.submit(request).result(60) == protocol.MergeSuccess((), notices=("Readings",))
+    arguments = (tmp_path / "machine" / "arguments.txt").read_text().splitlines()
+    assert arguments[-1].startswith(f"{tmp_path}/store/.work/readings/merge-")
+    assert "--files" not in arguments
+    assert list((tmp_path / "store" / ".work" / "readings").iterdir()) == []
+
+
 def test_access_is_passed_in_a_file_alone(elsewhere, merge: Merge, bucket: Bucket, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "of-the-task")
     monkeypatch.setenv("AWS_PROFILE", "of-this-machine")
@@ -169,6 +180,7 @@ def test_without_an_outcome_the_engine_is_lost(elsewhere, merge: Merge, bucket: 
         runner.submit(merge()).result(60)
     assert e.value.is_transient
     assert str(e.value).startswith("spark-submit exited with code ")
+    assert str(e.value).endswith(" (the log of the driver in the cluster says more)")
     assert passed(store) == []
 
 
