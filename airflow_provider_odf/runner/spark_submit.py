@@ -33,6 +33,12 @@ _PATIENCE_SECONDS = 10
 _JAVA_OPTIONS = {f"spark.{role}.defaultJavaOptions": " ".join(jvm.SAME_VALUES) for role in ("driver", "executor")}
 _ONCE_WATCHED = 'read -r _ || exit; exec "$0" "$@" </dev/null'
 """Starts the command only once a watchdog is running, so that it cannot outlive a killed task."""
+_OF_CLUSTERS = {
+    "yarn": {"spark.yarn.submit.waitAppCompletion": "true", "spark.yarn.maxAppAttempts": "1"},
+    "k8s": {"spark.kubernetes.submission.waitAppCompletion": "true"},
+}
+"""Settings by the beginning of a master: spark-submit ends with its application, and YARN does not start a lost driver
+again beside the task's retry."""
 _VARIABLES = "odf-object-store-variables.json"
 """File with the access of an application on YARN to object stores."""
 
@@ -66,9 +72,8 @@ class SparkSubmitRunner(Runner):
         self._master = master
         self._name = (conf or {}).get("spark.app.name")
         self._options = ["--master", master, "--deploy-mode", deploy_mode]
-        self._options += _conf(conf or {})
+        self._options += _conf({**_OF_CLUSTERS.get(master.partition(":")[0], {}), **(conf or {})})
         self._options += arguments
-        self._is_yarn = master == "yarn"
         self._exchange = exchange if deploy_mode == "cluster" else None
         # The driver of a cluster has another Python than this machine.
         self._pythons = {} if deploy_mode == "cluster" else _pythons(master)
@@ -141,8 +146,8 @@ class SparkSubmitRunner(Runner):
         settings = {**_JAVA_OPTIONS, **closed_files.spark_settings(), **jobs.listener_settings()}
         options = ["--name", name, *_conf(settings), *self._options]
         options += ["--py-files", str(apps.bundle(directory))]
-        if self._is_yarn:
-            options += _of_yarn(directory, passes_access=object_stores.are_named_in(f'{text} "{place}"'))
+        if self._master == "yarn" and object_stores.are_named_in(f'{text} "{place}"'):
+            options += _access(directory)
         started = [program, *options, str(apps.application("run.py")), place]
         outcome: protocol.Response | None = None
         with self._start(started) as process, _watched(process):
@@ -208,21 +213,18 @@ def _pythons(master: str) -> dict[str, str]:
     return dict.fromkeys(names, sys.executable)
 
 
-def _of_yarn(directory: Path, *, passes_access: bool) -> list[str]:
-    """Return options for YARN: a lost driver is an error of the task, not started again by YARN beside it.
-
-    Driver and executors get the access to object stores in a file of their containers, by the way that Spark takes for
-    a keytab: YARN writes variables of the environment into the logs of a container.
-    """
-    options = _conf({"spark.yarn.maxAppAttempts": "1"})
-    variables = object_stores.passed_on({**os.environ, **object_stores.environment()}) if passes_access else {}
+def _access(directory: Path) -> list[str]:
+    """Return options that give driver and executors on YARN the access of this process to object stores, in a file of
+    their containers, by the way that Spark takes for a keytab: YARN writes the environment of a container into its
+    logs."""
+    variables = object_stores.passed_on({**os.environ, **object_stores.environment()})
     if not variables:
-        return options
+        return []
     file = directory / _VARIABLES
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
         json.dump(variables, stream)
     named = [f"{prefix}.{object_stores.VARIABLES_FILE}" for prefix in ("spark.yarn.appMasterEnv", "spark.executorEnv")]
-    return [*options, *_conf(dict.fromkeys(named, file.name)), "--files", str(file)]
+    return [*_conf(dict.fromkeys(named, file.name)), "--files", str(file)]
 
 
 def _pass_on(lines: Sequence[str], reports: Reports) -> protocol.Response | None:

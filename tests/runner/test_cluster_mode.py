@@ -120,7 +120,7 @@ def test_messages_pass_through_the_bucket_and_are_removed(elsewhere, merge: Merg
     assert passed(store) == []
     arguments = (tmp_path / "machine" / "arguments.txt").read_text().splitlines()
     assert arguments[-1].startswith(f"{bucket.uri}/.work/readings/merge-")
-    assert "spark.yarn.maxAppAttempts=1" in arguments
+    assert {"spark.yarn.maxAppAttempts=1", "spark.yarn.submit.waitAppCompletion=true"} <= {*arguments}
 
 
 def test_with_a_store_in_a_folder_messages_pass_through_the_work_area(elsewhere, merge: Merge, tmp_path: Path):
@@ -169,7 +169,9 @@ def test_other_clusters_pass_no_access(elsewhere, merge: Merge, bucket: Bucket, 
         pytest.raises(errors.EngineLost, match="spark-submit exited with code 1 without a response"),
     ):
         runner.submit(merge()).result(120)
-    assert "--files" not in (tmp_path / "machine" / "arguments.txt").read_text()
+    arguments = (tmp_path / "machine" / "arguments.txt").read_text().splitlines()
+    assert "--files" not in arguments
+    assert "spark.kubernetes.submission.waitAppCompletion=true" in arguments
     assert passed(store) == []
 
 
