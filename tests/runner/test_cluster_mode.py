@@ -18,7 +18,7 @@ from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.runner import SparkSubmitRunner
 from demo.machines import can_hide, without
-from tests.s3 import Bucket
+from tests.s3 import Bucket, relaying, use
 
 Merge = Callable[..., protocol.MergeRequest]
 
@@ -121,6 +121,18 @@ def test_messages_pass_through_the_bucket_and_are_removed(elsewhere, merge: Merg
     arguments = (tmp_path / "machine" / "arguments.txt").read_text().splitlines()
     assert arguments[-1].startswith(f"{bucket.uri}/.work/readings/merge-")
     assert {"spark.yarn.maxAppAttempts=1", "spark.yarn.submit.waitAppCompletion=true"} <= {*arguments}
+
+
+def test_an_application_costs_few_requests(elsewhere, merge: Merge, s3: str, bucket: Bucket, monkeypatch):
+    request = merge()
+    with relaying(s3) as relay:
+        use(relay.url, monkeypatch)
+        with of_yarn(elsewhere(ANSWERS), Store.open(bucket.uri)) as runner:
+            runner.submit(request).result(60)
+        kinds = relay.kinds()
+    # The request, the sign of life and the responses. Each side looks every three seconds, and at its begin or end.
+    assert (kinds["PUT"], kinds["LIST"], kinds["POST"]) == (3, 1, 1)
+    assert kinds["GET"] <= 8
 
 
 def test_with_a_store_in_a_folder_messages_pass_through_the_work_area(elsewhere, merge: Merge, tmp_path: Path):
