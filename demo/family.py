@@ -29,7 +29,8 @@ class Stopped(BaseException):
 
 
 class Family:
-    """Processes by name. At the end of the ``with`` block none of them runs any more.
+    """Processes by name. At the end of the ``with`` block none of them runs any more, nor does any other one that this
+    process started in it: a signal may come when one runs and has no name yet.
 
     :param grace: seconds that they have to end by themselves.
     :param environment: variables of the processes; by default those of this process.
@@ -38,8 +39,10 @@ class Family:
     def __init__(self, grace: float, environment: Mapping[str, str] | None = None) -> None:
         self.grace, self.environment = grace, environment
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._others: set[psutil.Process] = set()
 
     def __enter__(self) -> Family:
+        self._others = set(psutil.Process().children())
         return self
 
     def start(
@@ -75,8 +78,8 @@ class Family:
         # A second Ctrl-C must not leave processes behind.
         before = {number: signal.signal(number, signal.SIG_IGN) for number in SIGNALS}
         members = self._members()
-        for process in self.processes.values():
-            _send(process.pid, signal.SIGTERM)
+        for child in self._children():
+            _send(child.pid, signal.SIGTERM)
         _, alive = psutil.wait_procs(members, timeout=self.grace)
         for member in {*alive, *self._members()}:
             with suppress(psutil.NoSuchProcess):
@@ -89,11 +92,13 @@ class Family:
 
     def _members(self) -> list[psutil.Process]:
         found = []
-        for process in self.processes.values():
+        for child in self._children():
             with suppress(psutil.NoSuchProcess):
-                member = psutil.Process(process.pid)
-                found += [member, *member.children(recursive=True)]
+                found += [child, *child.children(recursive=True)]
         return found
+
+    def _children(self) -> set[psutil.Process]:
+        return set(psutil.Process().children()) - self._others
 
 
 def stop_on_signals() -> None:
@@ -106,6 +111,10 @@ def _stop(number: int, _frame: FrameType | None) -> None:
     raise Stopped(number)
 
 
-def _send(group: int, number: signal.Signals) -> None:
+def _send(child: int, number: signal.Signals) -> None:
+    """Send a signal to the group of a child, or to the child alone if it is in that of this process."""
     with suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
+        if os.getpgid(child) == child:
+            os.killpg(child, number)
+        else:
+            os.kill(child, number)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,11 +26,14 @@ BATCH = 8192
 def in_order(tables: Iterable[pa.Table], by: str, directory: str, piece: int) -> Iterator[pa.Table]:
     """Yield the rows of tables in the order of a column without nulls, then of the tables, in pieces of some rows.
 
-    The runs are in a directory of their own, which is removed at the end.
+    The runs are in files without a name in a directory, of which nothing is left however this process ends.
     """
     Path(directory).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".runs-", dir=directory) as own:
-        runs = [_Run(Path(own, str(number)), table, by) for number, table in enumerate(grouped(tables, RUN_BYTES))]
+    with ExitStack() as files:
+        runs = [
+            _Run(files.enter_context(tempfile.TemporaryFile(dir=directory)), table, by)
+            for table in grouped(tables, RUN_BYTES)
+        ]
         if not runs:
             return
         keys = pa.chunked_array([run.keys for run in runs])
@@ -42,12 +47,13 @@ def in_order(tables: Iterable[pa.Table], by: str, directory: str, piece: int) ->
 class _Run:
     """Sorted rows in a file of Arrow's format, read from the start."""
 
-    def __init__(self, path: Path, table: pa.Table, by: str) -> None:
+    def __init__(self, file: IO[bytes], table: pa.Table, by: str) -> None:
         rows = table.take(pc.sort_indices(table[by])).combine_chunks()
         self.keys = pa.concat_arrays(rows[by].chunks)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+        with pa.ipc.new_file(file, rows.schema) as writer:
             writer.write_table(rows, max_chunksize=BATCH)
-        self._file = pa.ipc.open_file(pa.OSFile(str(path), "rb"))
+        file.flush()
+        self._file = pa.ipc.open_file(file)
         self._batch, self._kept = 0, rows.schema.empty_table()
 
     def next(self, count: int) -> pa.Table:

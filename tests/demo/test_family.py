@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from demo.browse import free_port, set_passwords
+from demo.family import Family
 
 STUBBORN = """
 import os, signal, subprocess, sys, time
@@ -38,6 +39,44 @@ def test_a_signal_ends_all_processes(number, expected):
         os.kill(parent.pid, number)
         assert parent.wait(30) == expected
     assert [pid for pid in pids if is_running(pid)] == []
+
+
+INTERRUPTED = """
+import os, signal, subprocess, sys
+from demo.family import Family, Stopped, stop_on_signals
+
+class Interrupted(subprocess.Popen):
+    def _execute_child(self, *arguments):
+        super()._execute_child(*arguments)
+        print(self.pid, flush=True)
+        os.kill(os.getpid(), signal.SIGINT)
+
+stop_on_signals()
+try:
+    with Family(grace=0.5) as family:
+        subprocess.Popen = Interrupted
+        command = [sys.executable, "-c", "import time; time.sleep(600)"]
+        family.start("one", command) if sys.argv[1] == "start" else subprocess.run(command)
+except Stopped as e:
+    sys.exit(e.exit_code)
+"""
+
+
+@pytest.mark.parametrize("how", ["start", "run"])
+def test_a_signal_while_a_process_starts_ends_it(how):
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED, how], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "")
+    assert not is_running(int(done.stdout))
+
+
+def test_other_processes_stay():
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as other:
+        with Family(grace=0.5) as family:
+            family.start("one", [sys.executable, "-c", "import time; time.sleep(600)"])
+            one = family.processes["one"].pid
+        are_running = (is_running(one), is_running(other.pid))
+        other.kill()
+    assert are_running == (False, True)
 
 
 def test_a_process_that_ends_by_itself():
