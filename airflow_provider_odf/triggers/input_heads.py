@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.hooks.odf import OdfHook
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.storage import Storage
     from airflow_provider_odf.chain.store import Store
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """Return threads of their own: a server that does not answer holds up none of those that all triggers share."""
+    from airflow_provider_odf.source.http_client import MAX_CONCURRENT
+
+    return ThreadPoolExecutor(MAX_CONCURRENT, "input-heads")
 
 
 class InputHeadsTrigger(ChangeTrigger):
@@ -61,7 +70,7 @@ class InputHeadsTrigger(ChangeTrigger):
 
     async def _version(self, client: httpx.AsyncClient | None) -> str | None:
         """Return the heads that the derivative has not read."""
-        return await asyncio.to_thread(self._new_heads)
+        return await asyncio.get_running_loop().run_in_executor(_threads(), self._new_heads)
 
     def _new_heads(self) -> str | None:
         store = self._store  # opened first, as it knows the credentials of the others

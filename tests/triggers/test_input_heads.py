@@ -96,6 +96,23 @@ def test_a_server_that_refuses_is_told_when_it_lasts(tmp_path, server):
     assert len(server.answers) > 1
 
 
+def test_servers_that_do_not_answer_hold_up_no_other_trigger(tmp_path, server):
+    """More of them than threads that all triggers share."""
+    server.serve("/orders/refs/head", b"", delay=3)
+    slow = [trigger_of(tmp_path, f"{server.url}/orders") for _ in range(40)]
+
+    async def body():
+        tasks = [asyncio.create_task(Running(trigger).next()) for trigger in slow]
+        while len(server.requests) < len(slow):
+            await asyncio.sleep(0.01)
+        assert await asyncio.wait_for(asyncio.to_thread(lambda: 1), 1) == 1
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    running(body)
+
+
 def test_survives_serialization():
     trigger = InputHeadsTrigger(dataset="report", inputs=("https://example.org/odf/orders",))
     path, fields = trigger.serialize()
