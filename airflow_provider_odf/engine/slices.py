@@ -16,6 +16,7 @@ from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.errors import InternalError, InvalidInput, InvalidQuery, StorageError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import NewSlice, from_json, to_json
+from airflow_provider_odf.records.schema import OP
 from airflow_provider_odf.records.slice_file import SlicePlan, write_files
 
 _KINDS: tuple[type[Exception], ...] = (InvalidQuery, InvalidInput, InternalError, StorageError)
@@ -33,7 +34,9 @@ def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> 
 
     :raises InvalidQuery, InternalError, StorageError: as ``write_files`` does.
     """
-    one = records.repartition(1).sortWithinPartitions(*map(quoted, order))
+    # Columns that only sort the records are not sent to Python.
+    written = map(quoted, (OP, *plan.columns()))
+    one = records.repartition(1).sortWithinPartitions(*map(quoted, order)).select(*written)
 
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         tables = (pa.Table.from_batches([batch]) for batch in batches)

@@ -20,9 +20,6 @@ from airflow_provider_odf.records.schema import OP
 RECORD = "odf:record"
 """Hidden column: number of the input, offset and operation of the record that a row comes from."""
 
-ORDER = ("odf:input", "odf:offset", "odf:pair", "odf:side")
-"""Columns that sort the records of a slice."""
-
 
 def with_records(spark: SparkSession, frame: DataFrame) -> DataFrame:
     """Return the rows of a row-wise query with the column RECORD."""
@@ -55,16 +52,16 @@ def _project(plan: Any, carried: Any, record: Any) -> Any:
 
 
 def raw_changes(frame: DataFrame, result: Result) -> DataFrame:
-    """Return the records of a query over the raw records of its inputs. They have the operations that the query
-    selects, or are added rows."""
+    """Return the records of a query over the raw records of its inputs, and columns that sort them. They have the
+    operations that the query selects, or are added rows."""
     operation = result.operation or f"CAST({APPEND} AS INT)"
     position = "monotonically_increasing_id() AS `odf:pair`"
     place = [f"{quoted(RECORD)}.input AS `odf:input`", f"{quoted(RECORD)}.offset AS `odf:offset`"]
-    return result.select(frame, f"{operation} AS {quoted(OP)}", *place, position, "0 AS `odf:side`")
+    return result.select(frame, f"{operation} AS {quoted(OP)}", *place, position)
 
 
 def changes(frame: DataFrame, result: Result, *, has_corrections: bool) -> DataFrame:
-    """Return the records of a row-wise query: each row with the operation of its record.
+    """Return the records of a row-wise query, each row with the operation of its record, and columns that sort them.
 
     A correction whose two sides give different numbers of rows becomes retractions or added rows, since a slice has
     corrections in pairs. A correction that the query does not show is dropped.
@@ -79,7 +76,7 @@ def changes(frame: DataFrame, result: Result, *, has_corrections: bool) -> DataF
     )
     if not has_corrections:
         columns = [quoted(OP), *result.spark_columns, "`odf:input`", "`odf:offset`"]
-        return rows.selectExpr(*columns, "`odf:position` AS `odf:pair`", "0 AS `odf:side`")
+        return rows.selectExpr(*columns, "`odf:position` AS `odf:pair`")
     return _paired(rows, result)
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.column_rules import RESERVED
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine import slices
 from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
@@ -56,15 +57,20 @@ def execute(spark: SparkSession, request: TransformRequest, progress: Progress) 
 
 @dataclass(frozen=True)
 class _Records:
-    """Records to write: rows with OP, the columns and the columns of their order.
+    """Records to write: rows with OP, the columns of the result and those that sort them.
 
     ``are_compared`` says that the rows taken back are certainly there, since they were read from the derivative, or
     that the query sets operations itself.
     """
 
     frame: DataFrame
-    order: tuple[str, ...] = difference.ORDER
     are_compared: bool = True
+
+    @property
+    def order(self) -> list[str]:
+        """The columns that sort the records: those that are no columns of the result, if there are any, else all."""
+        own = [name for name in self.frame.columns if name != OP]
+        return [name for name in own if name.startswith(RESERVED)] or own
 
 
 class _Transform:
@@ -186,9 +192,9 @@ class _Transform:
             i.view(records, is_raw=is_raw)
         frame = self._bound.checked(self._query.rows_with_records())
         if is_raw:
-            return _Records(row_wise.raw_changes(frame, columns), row_wise.ORDER)
+            return _Records(row_wise.raw_changes(frame, columns))
         changes = row_wise.changes(frame, columns, has_corrections=not is_additive)
-        return _Records(changes, row_wise.ORDER, are_compared=is_additive)
+        return _Records(changes, are_compared=is_additive)
 
     def _row_wise_by_difference(self, changed: Mapping[Input, DataFrame], columns: Result) -> _Records:
         """Return the difference of what removed and added records give, for a query that cannot tell which record a row
