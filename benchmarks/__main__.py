@@ -32,6 +32,7 @@ CASES = (
     "replay",
     "growth",
     "cluster",
+    "connect",
     "object_store",
 )
 

@@ -1,4 +1,4 @@
-"""A Snapshot on a standalone cluster of one worker and of two, each with one core and an executor in 2 GiB."""
+"""A Snapshot on a standalone cluster of one worker and of two, each bound to a processor, with an executor in 2 GiB."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def run(scale: Scale) -> list[Row]:
     def on(name: str, workers: int) -> Run:
         folder = scale.directory / f"run-{next(numbers)}"
         folder.mkdir()
-        with standalone(folder, workers, memory="2g") as url, _largest_executor() as peak:
+        with standalone(folder, workers, memory="2g", are_bound=True) as url, _largest_executor() as peak:
             done = odf.run(folder / "store", manifest, "--spark", url, environment=environment)
         executors[name] = max(executors.get(name, 0), *peak)
         check.said([done.text], "published")

@@ -13,9 +13,9 @@ from benchmarks.measure import Run, program
 ODF = str(Path(sys.executable).with_name("odf"))
 
 
-def manifest(path: Path, url: str, read: str, merge: str, prepare: str = "[]") -> Path:
-    """A manifest file with a root dataset of the file's name; ``read``, ``merge`` and ``prepare`` are YAML, and so may
-    be ``url``: a fetch step in braces."""
+def manifest(path: Path, url: str, read: str, merge: str, prepare: str = "[]", preprocess: str = "null") -> Path:
+    """A manifest file with a root dataset of the file's name; ``read``, ``merge``, ``prepare`` and ``preprocess`` are
+    YAML, and so may be ``url``: a fetch step in braces."""
     fetch = url if url.startswith("{") else f'{{kind: Url, url: "{url}"}}'
     path.write_text(
         f"""kind: DatasetSnapshot
@@ -28,6 +28,7 @@ content:
       fetch: {fetch}
       prepare: {prepare}
       read: {read}
+      preprocess: {preprocess}
       merge: {merge}
 """,
         encoding="utf-8",

@@ -21,29 +21,32 @@ LEAN = " ".join(jvm.SHORT_JOBS)
 
 
 @contextmanager
-def standalone(folder: Path, workers: int = 1, hidden: Path | None = None, memory: str = "1g") -> Iterator[str]:
-    """The URL of a standalone cluster with one core and one process for each worker. They see a hidden folder empty."""
+def standalone(
+    folder: Path, workers: int = 1, hidden: Path | None = None, memory: str = "1g", *, are_bound: bool = False
+) -> Iterator[str]:
+    """The URL of a standalone cluster with one core and one process for each worker. They see a hidden folder empty.
+
+    If they are bound, each runs on a processor of its own, with all its executors and their threads.
+    """
     port, master_ui, *worker_ui = free_ports(2 + workers)
     url = f"spark://127.0.0.1:{port}"
     spark = Path(jvm.spark_home(), "bin", "spark-class")
     environment = os.environ | {"SPARK_HOME": jvm.spark_home(), "SPARK_DAEMON_MEMORY": "300m"}
     place = ["--host", "127.0.0.1", "--webui-port"]
-    roles = [("master.Master", [*place, str(master_ui), "--port", str(port)])]
-    for ui in worker_ui:
+    roles, before = [("master.Master", [*place, str(master_ui), "--port", str(port)])], [list[str]()]
+    for number, ui in enumerate(worker_ui):
         size = ["--cores", "1", "--memory", memory, "--work-dir", str(folder / f"work-{ui}")]
         roles.append(("worker.Worker", [*place, str(ui), *size, url]))
+        before.append([*(without(hidden) if hidden else ()), *(("taskset", "-c", str(number)) if are_bound else ())])
     with open(folder / "cluster.log", "wb") as log:
         processes = [
             subprocess.Popen(
-                [
-                    *(without(hidden) if hidden and role.startswith("worker") else ()),
-                    *(spark, f"org.apache.spark.deploy.{role}", *arguments),
-                ],
+                [*prefix, spark, f"org.apache.spark.deploy.{role}", *arguments],
                 env=environment,
                 stdout=log,
                 stderr=log,
             )
-            for role, arguments in roles
+            for prefix, (role, arguments) in zip(before, roles, strict=True)
         ]
         try:
             wait_until(lambda: _workers(master_ui) == workers, 180)
