@@ -112,6 +112,8 @@ class Store:
 
     def owns(self, dataset: Dataset) -> bool:
         """Return whether a dataset is in this store."""
+        if not dataset.uri.startswith(f"{self.uri.rstrip('/')}/"):
+            return False  # without a look at the store, which may be far
         as_named = self._folder_as_named(dataset.alias).uri
         return dataset.uri == as_named or dataset.uri == self.folder(dataset.alias).uri
 

@@ -149,6 +149,14 @@ def test_a_long_chain_is_read_at_once_and_then_from_this_machine(relay: Relay, u
     assert relay.kinds() == {"GET": 2}
 
 
+def test_nobody_looks_for_a_dataset_of_another_store(relay: Relay, uri: str):
+    dataset, other = long_chain(uri, 1), Store.open(f"{uri}-2")
+    relay.kinds()
+    assert [other.owns(dataset), other.cache_of(dataset).name[0], other.id_of(dataset)[:8]] == [False, "+", "did:odf:"]
+    assert relay.kinds()["LIST"] == 0
+    assert Store.open(uri).owns(dataset)
+
+
 def test_verify_reads_every_block_of_the_bucket(relay: Relay, uri: str):
     dataset = long_chain(uri, 5)
     first = [block_hash for block_hash, _ in dataset.walk()][-2]
