@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.column_rules import RESERVED
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
-from airflow_provider_odf.engine import slices
+from airflow_provider_odf.engine import slices, sorted_shuffle
 from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.strategies import strategy
 from airflow_provider_odf.engine.transform import difference, keyed, row_wise
 from airflow_provider_odf.engine.transform.analysis import Linear
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
@@ -31,10 +34,11 @@ from airflow_provider_odf.protocol import (
     TransformRequest,
     TransformSuccess,
 )
-from airflow_provider_odf.records import files
+from airflow_provider_odf.records import files, keys
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.schema import OP
 from airflow_provider_odf.records.slice_file import SlicePlan, write_file
+from airflow_provider_odf.records.sorted_runs import grouped
 from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
@@ -60,11 +64,13 @@ class _Records:
     """Records to write: rows with OP, the columns of the result and those that sort them.
 
     ``are_compared`` says that the rows taken back are certainly there, since they were read from the derivative, or
-    that the query sets operations itself.
+    that the query sets operations itself. ``have_places`` says that the columns that sort them are whole numbers
+    without nulls, which are different for each record.
     """
 
     frame: DataFrame
     are_compared: bool = True
+    have_places: bool = False
 
     @property
     def order(self) -> list[str]:
@@ -192,9 +198,9 @@ class _Transform:
             i.view(records, is_raw=is_raw)
         frame = self._bound.checked(self._query.rows_with_records())
         if is_raw:
-            return _Records(row_wise.raw_changes(frame, columns))
+            return _Records(row_wise.raw_changes(frame, columns), have_places=True)
         changes = row_wise.changes(frame, columns, has_corrections=not is_additive)
-        return _Records(changes, are_compared=is_additive)
+        return _Records(changes, is_additive, have_places=True)
 
     def _row_wise_by_difference(self, changed: Mapping[Input, DataFrame], columns: Result) -> _Records:
         """Return the difference of what removed and added records give, for a query that cannot tell which record a row
@@ -267,7 +273,9 @@ class _Transform:
         if self._is_small:
             ordered = records.frame.coalesce(1).sortWithinPartitions(*map(quoted, records.order))
             return write_file(iter([ordered.select(quoted(OP), *columns.spark_columns).toArrow()]), plan)
-        return slices.write_in_task(records.frame, records.order, plan)
+        # Later results are small: one task sorts them before several have begun.
+        is_parallel = records.have_places and not request.history and self._spark.sparkContext.defaultParallelism > 1
+        return (write_in_tasks if is_parallel else slices.write_in_task)(records.frame, records.order, plan)
 
     def _check_taken_back(self, new: NewSlice, columns: Result) -> None:
         """Check that the derivative has the rows that a slice takes back.
@@ -302,6 +310,18 @@ class _Transform:
             as_of=request.system_time,
         )
         return contracts.test(self._spark, test)
+
+
+def write_in_tasks(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> NewSlice | None:
+    """Write the same slice as `slices.write_in_task`, sorted in several tasks by whole numbers without nulls."""
+    sorted_runs = sorted_shuffle.Merged(partial(_sorted_runs, order), tuple(order), plan)
+    (written, _) = sorted_shuffle.write_in_tasks(records, sorted_runs, sys.maxsize)
+    return next(iter(written), None)
+
+
+def _sorted_runs(order: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[strategy.Records]:
+    for rows in grouped((pa.Table.from_batches([batch]) for batch in batches), sorted_shuffle.RUN):
+        yield strategy.Records(iter([rows.take(keys.order(rows, order))]))
 
 
 def _query(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
-from airflow_provider_odf.engine import slices
+from airflow_provider_odf.engine import slices, sorted_shuffle
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.transform import difference
 from airflow_provider_odf.engine.transform.result import result
-from airflow_provider_odf.engine.transform.transform import _Records
+from airflow_provider_odf.engine.transform.transform import _Records, write_in_tasks
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import NewSlice
 from airflow_provider_odf.records.schema import OP
@@ -64,9 +64,12 @@ def rows(spark: SparkSession, rng: Random, count: int) -> DataFrame:
     return spark.range(0, count, 1, 3).selectExpr(f"id % {count * 3 // 4} AS id").selectExpr(*columns)
 
 
-def write(frame: DataFrame, order: list[str], columns: Result, folder: Path) -> NewSlice | None:
+def write(
+    frame: DataFrame, order: list[str], columns: Result, folder: Path, writer: Any = slices.write_in_task
+) -> NewSlice | None:
     plan = SlicePlan(str(folder), columns.schema, Instant.parse("2024-06-01T00:00:00Z"), None, 5, (), "derived")
-    return slices.write_in_task(frame, order, plan)
+    new: NewSlice | None = writer(frame, order, plan)
+    return new
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(2, 30))])
@@ -109,3 +112,17 @@ def test_no_rows_are_no_slice(spark: SparkSession, tmp_path: Path) -> None:
     columns = result(frame, Derived.of(spark, tmp_path / "request", "SELECT 1").request())
     records = _Records(difference.additions(columns.select(frame), columns))
     assert write(records.frame, records.order, columns, tmp_path) is None
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.torture) for seed in range(2, 10))])
+def test_several_tasks_write_places_as_one(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    monkeypatch.setattr(sorted_shuffle, "_RANGE", 50)
+    frame = rows(spark, Random(seed), 400)
+    columns = result(frame, Derived.of(spark, tmp_path / "request", "SELECT 1").request())
+    place = f"pmod(hash(monotonically_increasing_id(), {seed}), 5) AS `odf:input`"
+    records = columns.select(frame, "0 AS `odf:op`", place, "monotonically_increasing_id() AS `odf:pair`")
+    order = ["odf:input", "odf:pair"]
+    assert write(records, order, columns, tmp_path, write_in_tasks) == write(records, order, columns, tmp_path)
+    assert write(records.where("false"), order, columns, tmp_path, write_in_tasks) is None
