@@ -63,8 +63,8 @@ def parquet(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("name", "location", "format_"),
     [
-        ("csv", "{model}", "format: csv"),
-        ("json", "{model}/{a,b}*.json", "format: json, delimiter: array"),
+        pytest.param("csv", "{model}", "format: csv", marks=pytest.mark.long),
+        pytest.param("json", "{model}/{a,b}*.json", "format: json, delimiter: array", marks=pytest.mark.long),
         ("parquet", "{model}/", "format: parquet"),
     ],
 )
