@@ -122,7 +122,7 @@ class Task:
         new = (self._mailbox.get(RESPONSES) or b"")[self._read :]
         whole = new[: new.rfind(b"\n") + 1]  # of a damaged message
         self._read += len(whole)
-        return whole.decode().splitlines()
+        return whole.decode().split("\n")[:-1]  # not where a value has another end of a line
 
     def _beat(self) -> None:
         self._mailbox.put(ALIVE, str(self._beats).encode())

@@ -9,6 +9,7 @@ is bounded by a few ranges.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import StorageLevel
+from pyspark import StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from airflow_provider_odf.engine.duplicates import DifferentRows
@@ -30,15 +31,17 @@ from airflow_provider_odf.protocol import NewSlice
 from airflow_provider_odf.records import keys
 from airflow_provider_odf.records.slice_file import SlicePlan, write_files
 from airflow_provider_odf.records.sorted_runs import grouped
-from airflow_provider_odf.records.threads import map_ahead
 
 Batches: TypeAlias = Iterable[pa.RecordBatch]
 
 RUN = 16 << 20
 """Bytes of the records of a run, about."""
 
-_STEP = 1024
-"""Records of a run from one sampled key to the next one."""
+_STEP, _SAMPLES = 1024, 64
+"""Maximum number of records of a run from one sampled key to the next one, and least number of keys."""
+
+_GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it are spread evenly over all fractions."""
 
 _RANGE, _RANGE_BYTES, _MAX_RANGES = 131_072, 32 << 20, 1000
 """Records and bytes of a range, about, unless there would be too many ranges: their pieces should not be tiny."""
@@ -121,12 +124,16 @@ def _one_at_once(spark: SparkSession) -> Iterator[None]:
 
 
 def _runs(merged: Merged, batches: Batches) -> Iterator[pa.RecordBatch]:
-    number = 0
+    number, context = 0, TaskContext.get()
+    task = context.partitionId() if context else 0
     try:
         for records in merged.records(batches):
             for run in _of_size(records.tables):
-                places = range(min(_STEP, run.num_rows) // 2, run.num_rows, _STEP)
-                sample = run.select(list(merged.order)).take(pa.array(places, pa.int64()))
+                step = max(1, min(_STEP, run.num_rows // _SAMPLES))
+                # Tasks have about the same keys: each begins elsewhere, or their samples would meet at a few places.
+                start = int(step * ((task + number) * _GOLDEN % 1))
+                places = pa.array(range(start, run.num_rows, step), pa.int64())
+                sample = run.select(list(merged.order)).take(places)
                 yield _row(number=number, rows=run.num_rows, size=run.nbytes, sample=_bytes(sample), run=_bytes(run))
                 number += 1
             if records.dropped:
@@ -208,11 +215,8 @@ class _Ranges:
     @classmethod
     def of(cls, runs: DataFrame, about: pa.Table, merged: Merged, slice_records: int) -> _Ranges:
         count, size = pc.sum(about["rows"]).as_py(), pc.sum(about["size"]).as_py()
-        sample = pa.concat_tables(_tables(about["sample"]))
-        sample = sample.take(keys.order(sample, merged.order))
         ranges = min(max(count // min(_RANGE, slice_records), size // _RANGE_BYTES, 1), _MAX_RANGES)
-        places = sorted({sample.num_rows * number // ranges for number in range(1, ranges)} - {0})
-        limits = [keys.key_at(sample, merged.order, place) for place in places]
+        limits = _limits(about, merged.order, ranges)
         if count <= slice_records:
             return cls(runs, merged, limits, (0, count), slice_records, 1, [range(len(limits) + 1)])
         counted = runs.select("run").mapInArrow(partial(_counts, limits, merged.order), "counts ARRAY<BIGINT>")
@@ -243,6 +247,20 @@ class _Ranges:
         ):
             raise _read_again(self.merged)
         return written
+
+
+def _limits(about: pa.Table, order: Sequence[str], ranges: int) -> list[tuple[Any, ...]]:
+    """Return keys that cut the records into ranges of about as many bytes: each sampled key stands for a share of its
+    run."""
+    samples = [*_tables(about["sample"])]
+    shares = [
+        size / s.num_rows for size, s in zip(about["size"].to_pylist(), samples, strict=True) for _ in range(len(s))
+    ]
+    sample = pa.concat_tables(samples)
+    places = keys.order(sample, order).to_pylist()
+    up_to = [*accumulate(shares[place] for place in places)]
+    ends = sorted({bisect_left(up_to, up_to[-1] * number / ranges) for number in range(1, ranges)})
+    return [keys.key_at(sample, order, places[end]) for end in ends]
 
 
 def _read_again(merged: Merged) -> InternalError:
@@ -306,7 +324,7 @@ def _write_own(
     task = first[0].as_py()
     ranges = groupby(chain([first], pieces), key=lambda piece: piece[1].as_py())
     whole = (pa.concat_tables(_tables(piece[3] for piece in own)) for _, own in ranges)
-    tables = map_ahead(lambda table: table.take(keys.order(table, merged.order)), whole)
+    tables = (table.take(keys.order(table, merged.order)) for table in whole)
     own = range(task * task_slices, (task + 1) * task_slices)
     yield answer(lambda: write_files(tables, merged.plan, slice_records, own, firsts[task]), number=task)
 

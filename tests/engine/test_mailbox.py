@@ -97,9 +97,9 @@ def test_responses_come_once_and_the_final_one_at_once(place: str) -> None:
     driver = mailbox.Driver(Paused(box))
     assert driver.request() == "the request"
     assert task.new_responses() == []
-    driver.respond("reading", is_final=False)
+    driver.respond("reading a\x85b\u2028c", is_final=False)
     driver.respond("done", is_final=True)
-    assert task.new_responses() == ["reading", "done"]
+    assert task.new_responses() == ["reading a\x85b\u2028c", "done"]
     assert task.new_responses() == []
 
 
