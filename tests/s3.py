@@ -94,7 +94,8 @@ _ALLOWED = {"Effect": "Allow", "Action": "*"}
 
 
 def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let clients of this process and its children use a server."""
+    """Let clients of this process and its children use a server, whatever a command connected before in this process."""
+    object_stores.connect(object_stores._inherited)
     object_stores._client.cache_clear()
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")

@@ -48,7 +48,7 @@ def test_a_busy_server_is_told_while_the_client_waits(bucket, s3, monkeypatch, c
         assert b"".join(object_stores.chunks(f"{bucket.uri}/a/b")) == b"content"
         asked = relay.kinds()
     assert 1 <= len(caplog.messages) <= asked["HEAD"] <= 6
-    assert {(record.levelname, record.message) for record in caplog.records} <= {
+    assert {(record.levelname, record.getMessage()) for record in caplog.records} <= {
         ("WARNING", f"still waiting for {bucket.uri}/a/b (HTTP 503), giving up in {left} s") for left in range(80, 91)
     }
 

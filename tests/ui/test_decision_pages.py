@@ -96,8 +96,14 @@ def test_a_candidate_with_its_clauses_rows_and_difference(open_page, rejection):
 
 def test_a_run_publishes_it_once(open_page, open_api, decide, rejection):
     tokens = {role: token_of(open_page(f"{PAGE}/rejected/{rejection.block_hash}", role)) for role in ("user", "op")}
+
+    def publish(role):
+        answer = decide(rejection, "publish", role, tokens[role])
+        # In SQLite, Airflow's log of actions may wait for the transaction of the other one, and give up after 5 s.
+        return decide(rejection, "publish", role, tokens[role]) if answer.status_code == 500 else answer
+
     with ThreadPoolExecutor() as pool:
-        answers = list(pool.map(lambda role: decide(rejection, "publish", role, tokens[role]), tokens))
+        answers = list(pool.map(publish, tokens))
     assert sorted(answer.status_code for answer in answers) == [303, 409]
     lost = shown(next(answer for answer in answers if answer.status_code == 409), 409)
     assert lost.lines[0] == "This was decided before"
