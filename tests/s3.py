@@ -94,7 +94,7 @@ _ALLOWED = {"Effect": "Allow", "Action": "*"}
 
 
 def use(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let clients of this process and its children use a server, whatever a command connected before in this process."""
+    """Let clients of this process and its children use a server, whatever an earlier command has connected."""
     object_stores.connect(object_stores._inherited)
     object_stores._client.cache_clear()
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
