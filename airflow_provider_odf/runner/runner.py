@@ -107,7 +107,7 @@ class Tail:
 
     @property
     def root_cause(self) -> str:
-        """The most useful line: lack of memory, else the last error, else the last line."""
-        texts = [line.strip() for line in self.text.splitlines() if line.strip()]
-        signs = ("OutOfMemoryError", "Java exited", "Exception", "Error")
+        """The most useful line: an unreachable master or lack of memory, else the last error, else the last line."""
+        texts = [text for line in self.text.splitlines() if (text := line.strip().removeprefix(": "))]
+        signs = ("All masters are unresponsive", "OutOfMemoryError", "Java exited", "Exception", "Error")
         return next((line for sign in signs for line in reversed(texts) if sign in line), texts[-1] if texts else "")

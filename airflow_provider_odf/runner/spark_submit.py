@@ -160,7 +160,8 @@ class SparkSubmitRunner(Runner):
                 self._running.discard(process)
             outcome = _pass_on(task.new_responses(), reports) or outcome
             if outcome is None:
-                message = f"spark-submit exited with code {process.returncode} without a response: {tail.root_cause}"
+                what = f"spark-submit to {self._master} exited with code {process.returncode} without a response"
+                message = f"{what}: {tail.root_cause}"
                 message += " (the log of the driver in the cluster says more)" if self._exchange is not None else ""
                 raise errors.EngineLost(message, tail.text, was_closed=self._is_closed)
             return outcome

@@ -40,7 +40,7 @@ def test_a_spark_connection_is_read_as_the_spark_provider_reads_it(monkeypatch, 
     )
     with open_runner("cluster") as runner:
         error = runner.submit(REQUEST).exception(60)
-    assert str(error) == "spark-submit exited with code 0 without a response: "
+    assert str(error) == "spark-submit to spark://10.0.0.1:7077 exited with code 0 without a response: "
     asked = (tmp_path / "asked").read_text().splitlines()
     assert asked[:2] == ["--name", "odf_raw_query_a"]
     master = asked.index("--master")

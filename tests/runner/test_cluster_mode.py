@@ -178,7 +178,7 @@ def test_other_clusters_pass_no_access(elsewhere, merge: Merge, bucket: Bucket, 
     options = {"deploy_mode": "cluster", "exchange": store.exchange, "spark_submit": elsewhere(ANSWERS)}
     with (
         SparkSubmitRunner("k8s://https://cluster", **options) as runner,
-        pytest.raises(errors.EngineLost, match="spark-submit exited with code 1 without a response"),
+        pytest.raises(errors.EngineLost, match="spark-submit to k8s://https://cluster exited with code 1"),
     ):
         runner.submit(merge()).result(120)
     arguments = (tmp_path / "machine" / "arguments.txt").read_text().splitlines()
@@ -193,7 +193,7 @@ def test_without_an_outcome_the_engine_is_lost(elsewhere, merge: Merge, bucket: 
     with of_yarn(elsewhere(driver), store) as runner, pytest.raises(errors.EngineLost) as e:
         runner.submit(merge()).result(60)
     assert e.value.is_transient
-    assert str(e.value).startswith("spark-submit exited with code ")
+    assert str(e.value).startswith("spark-submit to yarn exited with code ")
     assert str(e.value).endswith(" (the log of the driver in the cluster says more)")
     assert passed(store) == []
 

@@ -18,6 +18,15 @@ from airflow_provider_odf.runner.runner import Tail
         ),
         (["Traceback", "ValueError: x", "Java exited with code -9"], "Java exited with code -9"),
         (["a.b.SomeException: why", "\tat x"], "a.b.SomeException: why"),
+        (["py4j.protocol.Py4JJavaError: An error occurred", ": a.b.SomeException: why"], "a.b.SomeException: why"),
+        (
+            [
+                "ERROR StandaloneSchedulerBackend: Application has been killed. Reason: All masters are unresponsive!",
+                "ERROR SparkContext: Error initializing SparkContext.",
+                ": java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.",
+            ],
+            "ERROR StandaloneSchedulerBackend: Application has been killed. Reason: All masters are unresponsive!",
+        ),
     ],
 )
 def test_gist(lines: list[str], expected: str) -> None:

@@ -54,7 +54,7 @@ def test_answers_and_refuses_under_the_name_of_the_application(raw_query, tmp_pa
 def test_an_application_that_breaks_is_an_internal_error(raw_query) -> None:
     with (
         SparkSubmitRunner("spark://127.0.0.1:1", {"spark.no.such": "x"}, arguments=["--no-such-option"]) as runner,
-        pytest.raises(errors.InternalError, match="spark-submit exited with code 1 without a response") as e,
+        pytest.raises(errors.InternalError, match=r"to spark://127\.0\.0\.1:1 exited with code 1") as e,
     ):
         runner.submit(raw_query()).result(120)
     assert "--no-such-option" in e.value.backtrace
