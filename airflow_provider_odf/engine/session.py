@@ -215,7 +215,8 @@ _STATIC = ("spark.sql.catalogImplementation",)
 
 
 def _with_patience(remote: Any) -> Any:
-    """Return a session that tries a server that does not answer for about 40 seconds, not for ten minutes."""
+    """Return a session of which each call tries a server that does not answer for about 40 seconds, not for ten
+    minutes."""
     from pyspark.sql.connect.client.retries import DefaultPolicy
 
     remote.client.set_retry_policies([DefaultPolicy(max_retries=8, max_backoff=10_000)])

@@ -48,13 +48,10 @@ def refusal(error: BaseException, queries: Mapping[str, str] = MappingProxyType(
 
 def unfit(error: BaseException) -> str | None:
     """Return what is wrong with the cluster, None for other errors: its workers have another Python or Spark than this
-    process or lack a library, or the Spark Connect server was lost. Both sides are named."""
+    process or lack a library, or the Spark Connect server was lost or does not answer. Both sides are named."""
+    if away := next(filter(None, map(_away, _chain(error))), None):
+        return f"the Spark Connect server {_server()} {away}; nothing was published, run again when it is up"
     texts = [*map(str, _chain(error))]
-    if lost := next((e for e in _chain(error) if (e.getCondition() or "").startswith(_LOST)), None):
-        return (
-            f"the Spark Connect server was lost ({lost.getCondition()}): it was restarted or cannot be reached; "
-            "nothing was published, run again when it is up"
-        )
     ours = f"{sys.version_info.major}.{sys.version_info.minor}"
     for text in texts:
         if other := re.search(r"PYTHON_VERSION_MISMATCH.*?(\d+\.\d+)", text, re.DOTALL):
@@ -75,7 +72,22 @@ def unfit(error: BaseException) -> str | None:
 
 _PLACE = "in the setting spark.pyspark.python, or in PYSPARK_PYTHON of a Spark Connect server"
 
-_LOST = ("INVALID_HANDLE.", "NO_ACTIVE_SESSION", "RESPONSE_ALREADY_RECEIVED", "RETRIES_EXCEEDED", "SESSION_")
+_LOST = ("INVALID_HANDLE.", "NO_ACTIVE_SESSION", "RESPONSE_ALREADY_RECEIVED", "SESSION_")
+_SILENT = ("UNAVAILABLE", "DEADLINE_EXCEEDED")
+"""Codes of gRPC that have no condition of Spark."""
+
+
+def _away(error: PySparkException) -> str | None:
+    """Return how the Spark Connect server was lost, None for other errors."""
+    if (condition := error.getCondition() or "").startswith(_LOST):
+        return f"was lost ({condition}): it was restarted, or released the session"
+    code = error.getGrpcStatusCode().name if hasattr(error, "getGrpcStatusCode") else ""
+    return f"cannot be reached ({code}): check that it runs, and its host and port" if code in _SILENT else None
+
+
+def _server() -> str:
+    """Return the URL of the Spark Connect server without user and parameters, which may be a token."""
+    return f"sc://{urlsplit(os.environ.get('SPARK_REMOTE', '')).netloc.rpartition('@')[2]}"
 
 
 def _version(package: str) -> str:

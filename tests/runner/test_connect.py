@@ -8,11 +8,15 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.client.retries import DefaultPolicy
 
 from airflow_provider_odf import errors, protocol
-from airflow_provider_odf.runner import ConnectRunner, LocalRunner
+from airflow_provider_odf.engine import request, session
+from airflow_provider_odf.runner import ConnectRunner, LocalRunner, apps
 from airflow_provider_odf.runner.connect import _is_without_plans
 from tests.processes import wait_until
 from tests.spark_servers import ConnectServer, free_ports
@@ -180,7 +184,62 @@ def test_a_server_that_is_restarted_is_an_error_to_try_again(server: ConnectServ
         wait_until(lambda: tasks(server) > before + 1, 120)  # the first one is that of the job that looks for a worker
         server.kill()
         server.start()
-        with pytest.raises(errors.InternalError, match="the Spark Connect server was lost") as e:
+        with pytest.raises(errors.InternalError, match=f"the Spark Connect server {server.url} was lost") as e:
             answer.result(300)
         assert e.value.is_transient
         assert runner.submit(merge(folder, "always")).result(300)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions of this process ask a server that does not answer twice, not for a minute."""
+
+    def with_patience(remote: Any) -> Any:
+        remote.client.set_retry_policies([DefaultPolicy(max_retries=1)])
+        return remote
+
+    monkeypatch.setattr(session, "_with_patience", with_patience)
+
+
+def away(monkeypatch: pytest.MonkeyPatch, url: str, error: Exception, folder: Path) -> str:
+    """What a user reads of an error of a session of a server."""
+    monkeypatch.setenv("SPARK_REMOTE", f"{url}/;token=secret")
+    answer = request.failure(error, merge(folder, "always"))
+    assert isinstance(answer, protocol.InternalError)
+    return answer.message
+
+
+UNREACHABLE = (
+    "the Spark Connect server {} cannot be reached (UNAVAILABLE): check that it runs, and its host and port; "
+    "nothing was published, run again when it is up"
+)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")
+def test_a_server_that_cannot_be_reached_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    nobody = f"sc://127.0.0.1:{free_ports(1)[0]}"
+    with pytest.raises(PySparkException) as e:
+        session.connect(nobody, "cities", "", merge(folder, "always"))
+    assert away(monkeypatch, nobody, e.value, folder) == UNREACHABLE.format(nobody)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED")
+def test_a_server_that_stays_away_is_named(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = ConnectServer(tmp_path_factory.mktemp("mortal"))
+    server.start()
+    try:
+        code = str(apps.bundle(folder))
+        remote = session.connect(server.url, "cities", code, merge(folder, "always"))
+        rows = remote.range(10**12).selectExpr("sum(hash(id))")
+        threading.Timer(3, server.kill).start()
+        with pytest.raises(PySparkException) as e:
+            rows.collect()  # a job runs
+    finally:
+        server.kill()
+    remote.stop()
+    assert away(monkeypatch, server.url, e.value, folder) == UNREACHABLE.format(server.url)
