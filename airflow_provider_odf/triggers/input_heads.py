@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from airflow_provider_odf.triggers.change import DEFAULT_OUTAGE, DEFAULT_POKE_IN
 if TYPE_CHECKING:
     import httpx
 
-    from airflow_provider_odf.chain.storage import Storage
+    from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
 
 
@@ -29,8 +29,9 @@ def _threads() -> ThreadPoolExecutor:
 class InputHeadsTrigger(ChangeTrigger):
     """Compares the heads of inputs that lie in other stores with those that the derivative has read, in the triggerer.
 
-    It reads ``refs/head`` of each, one small file. The derivative's chain records how far its inputs were read. Events
-    are those of `PollingSourceTrigger`. An input that does not exist yet is not new.
+    It reads ``refs/head`` of each, one small file, and the newest blocks of a new head: only records and a newer
+    watermark count. The derivative's chain records how far its inputs were read. Events are those of
+    `PollingSourceTrigger`. An input that does not exist yet is not new.
 
     The triggerer needs access to the inputs and to the derivative's store with the same paths as workers.
 
@@ -63,31 +64,35 @@ class InputHeadsTrigger(ChangeTrigger):
         self.poke_interval = poke_interval
         self.outage = outage
         self._read: frozenset[str] = frozenset()
+        """Heads up to which nothing is new for the derivative."""
 
     @property
     def subject(self) -> str:
         return self.dataset
 
     async def _version(self, client: httpx.AsyncClient | None) -> str | None:
-        """Return the heads that the derivative has not read."""
+        """Return the heads with something new for the derivative."""
         return await asyncio.get_running_loop().run_in_executor(_threads(), self._new_heads)
 
     def _new_heads(self) -> str | None:
         store = self._store  # opened first, as it knows the credentials of the others
-        heads = sorted(filter(None, (storage.get_ref("head") for storage in self._storages)))
+        heads = {head: source for source in self._sources if (head := source.storage.get_ref("head"))}
         if not self._read.issuperset(heads):
-            self._read = _heads_read(store, self.dataset)
-        return " ".join(head for head in heads if head not in self._read) or None
+            read = _heads_read(store, self.dataset)
+            self._read = read.union(head for head, source in heads.items() if not _has_news(source, head, read))
+        return " ".join(sorted(heads.keys() - self._read)) or None
 
     @cached_property
     def _store(self) -> Store:
         return OdfHook(self.odf_conn_id, store=self.store).get_conn()
 
     @cached_property
-    def _storages(self) -> list[Storage]:
+    def _sources(self) -> list[Dataset]:
+        from airflow_provider_odf.chain.dataset import Dataset
         from airflow_provider_odf.chain.storages import open_storage
+        from airflow_provider_odf.manifest.names import DatasetAlias
 
-        return [open_storage(location) for location in self.inputs]
+        return [Dataset(DatasetAlias.parse("input"), open_storage(location)) for location in self.inputs]
 
 
 def _heads_read(store: Store, name: str) -> frozenset[str]:
@@ -99,3 +104,27 @@ def _heads_read(store: Store, name: str) -> frozenset[str]:
     newest = next((block.event for _, block in blocks if isinstance(block.event, ExecuteTransform)), None)
     inputs = newest.query_inputs if newest is not None else ()
     return frozenset(filter(None, (i.new_block_hash or i.prev_block_hash for i in inputs)))
+
+
+def _has_news(source: Dataset, head: str, read: Collection[str]) -> bool:
+    """Return whether an input has records or a newer watermark after those of the blocks in ``read``: a derivative
+    takes in nothing else. Blocks are read from the head to the newest one of data that was read before.
+
+    A chain that cannot be read has news: the run says what is wrong with it."""
+    from airflow_provider_odf.errors import ChainCorrupted
+    from airflow_provider_odf.manifest.model import AddData, ExecuteTransform
+
+    watermark, was_read = None, False
+    try:
+        for block_hash, block in source.walk(source.target("head", head)):
+            was_read = was_read or block_hash in read
+            if not isinstance(event := block.event, AddData | ExecuteTransform):
+                continue
+            if was_read:
+                return watermark not in (None, event.new_watermark)
+            if event.new_data is not None:
+                return True
+            watermark = watermark or event.new_watermark
+    except ChainCorrupted:
+        return True
+    return watermark is not None

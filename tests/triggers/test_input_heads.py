@@ -7,27 +7,34 @@ import pytest
 from airflow.sdk.module_loading import import_string
 from airflow.triggers.base import BaseEventTrigger
 
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.manifest import model
 from airflow_provider_odf.triggers.input_heads import InputHeadsTrigger
-from tests.cycle.derivatives import derivative, ingest, root, transform
+from tests.cycle.derivatives import TIME, commit, derivative, ingest, root, transform
 
 from .test_polling_source import CHANGED, Running, running
+
+UNREADABLE = b"f1620" + b"0" * 64
+"""A head without its block."""
 
 
 @pytest.fixture(params=["https", "s3", "file"])
 def orders(request, tmp_path, server, bucket):
     """An input of another store, and what publishes its head to where the trigger looks: returns the location."""
     dataset = root(Store.open(tmp_path / "partner"))
+    folder = Path(dataset.location)
 
-    def publish():
-        ingest(dataset)
-        head = f"{dataset.head()}\n".encode()
-        if request.param == "https":
-            return server.serve("/odf/orders/refs/head", head).removesuffix("/refs/head")
-        if request.param == "s3":
-            bucket.put("odf/orders/refs/head", head)
-            return f"{bucket.uri}/odf/orders"
-        return dataset.uri
+    def publish(*events):
+        commit(dataset, replay(dataset), *events) if events else ingest(dataset)
+        files = [*folder.glob("blocks/*"), folder / "refs/head"]
+        for name, content in ((f"odf/orders/{file.relative_to(folder)}", file.read_bytes()) for file in files):
+            if request.param == "https":
+                server.serve(f"/{name}", content)
+            if request.param == "s3":
+                bucket.put(name, content)
+        places = {"https": f"{server.url}/odf/orders", "s3": f"{bucket.uri}/odf/orders", "file": dataset.uri}
+        return places[request.param]
 
     return dataset, publish
 
@@ -68,6 +75,46 @@ def test_after_a_restart_only_what_was_not_read_is_told(orders, tmp_path):
         await Running(trigger_of(tmp_path, location)).says_nothing()
         publish()
         assert await Running(trigger_of(tmp_path, location)).next() == CHANGED
+
+    running(body)
+
+
+def test_only_records_and_newer_watermarks_are_told(orders, tmp_path):
+    """A run on other blocks would find the derivative up to date, and leave its position where it was."""
+    source, publish = orders
+    location = publish(model.SetInfo(description="no records yet"))
+    report = derivative(Store.open(tmp_path / "store"), source)
+
+    def unread(offset, watermark, state):
+        source_state = model.SourceState(source_name="default", kind="odf/etag", value=state)
+        return model.AddData(prev_offset=offset, new_watermark=watermark, new_source_state=source_state)
+
+    async def body():
+        await Running(trigger_of(tmp_path, location)).says_nothing()
+        publish()
+        assert await Running(trigger_of(tmp_path, location)).next() == CHANGED
+        transform(report, source)
+        run = Running(trigger_of(tmp_path, location))
+        waiting = asyncio.create_task(run.next())
+        for quiet in (model.SetInfo(description="orders"), unread(0, TIME, "a"), model.SetInfo(description="more")):
+            publish(quiet)
+            await asyncio.sleep(0.1)
+        assert not waiting.done()
+        publish()
+        publish(model.SetInfo(description="after records"))
+        assert await waiting == CHANGED
+        transform(report, source)
+        publish(unread(1, TIME.plus_ns(10**9), "b"))
+        assert await run.next() == CHANGED
+
+    running(body)
+
+
+def test_a_chain_that_cannot_be_read_is_told(tmp_path, server):
+    server.serve("/orders/refs/head", UNREADABLE)
+
+    async def body():
+        assert await Running(trigger_of(tmp_path, f"{server.url}/orders")).next() == CHANGED
 
     running(body)
 
