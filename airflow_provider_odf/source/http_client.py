@@ -28,6 +28,9 @@ MAX_CONCURRENT = 64
 
 _TIMEOUT, _CONNECT_TIMEOUT = 30.0, 10.0
 
+_UNLIMITED = httpx.Limits(max_keepalive_connections=20)
+"""For a client of threads, of which each has one connection: nobody waits for those of a server that hangs."""
+
 Answer = TypeVar("Answer")
 Exchange: TypeAlias = Generator[httpx.Request, httpx.Response, None]
 
@@ -115,7 +118,7 @@ class Session:
 
     def _client(self, scheme: str) -> httpx.Client:
         if scheme not in self._clients:
-            self._clients[scheme] = httpx.Client(timeout=self._timeout, verify=ssl_context(scheme))
+            self._clients[scheme] = httpx.Client(timeout=self._timeout, verify=ssl_context(scheme), limits=_UNLIMITED)
         return self._clients[scheme]
 
 

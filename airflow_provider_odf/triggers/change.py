@@ -7,6 +7,7 @@ import random
 import time
 from abc import abstractmethod
 from collections.abc import AsyncIterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.sdk.exceptions import AirflowException, AirflowRuntimeError
@@ -63,6 +64,8 @@ class ChangeTrigger(BaseEventTrigger):
     """Names of the arguments."""
     what: ClassVar[str]
     """What it looks at, in messages."""
+    takes_turns: ClassVar[bool] = True
+    """Whether it checks with the client that all triggers share, and so within its limit of concurrent requests."""
 
     poke_interval: float
     outage: float | None
@@ -97,7 +100,7 @@ class ChangeTrigger(BaseEventTrigger):
         async with shared_client() as shared:
             while True:
                 try:
-                    async with shared.turns:
+                    async with shared.turns if self.takes_turns else nullcontext():
                         version = await self._check(shared.client)
                     event = {"status": "changed"}
                 except Exception as e:

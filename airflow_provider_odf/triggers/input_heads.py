@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+import threading
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.hooks.odf import OdfHook
@@ -16,14 +17,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    """Return threads of their own: a server that does not answer holds up none of those that all triggers share."""
-    from airflow_provider_odf.source.http_client import MAX_CONCURRENT
-
-    return ThreadPoolExecutor(MAX_CONCURRENT, "input-heads")
 
 
 class InputHeadsTrigger(ChangeTrigger):
@@ -45,6 +38,7 @@ class InputHeadsTrigger(ChangeTrigger):
 
     fields = ("dataset", "inputs", "store", "odf_conn_id", "poke_interval", "outage")
     what = "inputs"
+    takes_turns = False
 
     def __init__(
         self,
@@ -72,7 +66,7 @@ class InputHeadsTrigger(ChangeTrigger):
 
     async def _version(self, client: httpx.AsyncClient | None) -> str | None:
         """Return the heads with something new for the derivative."""
-        return await asyncio.get_running_loop().run_in_executor(_threads(), self._new_heads)
+        return await asyncio.wrap_future(_in_own_thread(self._new_heads))
 
     def _new_heads(self) -> str | None:
         store = self._store  # opened first, as it knows the credentials of the others
@@ -128,3 +122,19 @@ def _has_news(source: Dataset, head: str, read: Collection[str]) -> bool:
     except ChainCorrupted:
         return True
     return watermark is not None
+
+
+def _in_own_thread(look: Callable[[], str | None]) -> Future[str | None]:
+    """Return the future of a look at inputs. A server that does not answer may hold it up for minutes: neither another
+    look, nor other work in shared threads, nor the end of the process waits for it."""
+    future: Future[str | None] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            future.set_result(look())
+        except Exception as e:
+            future.set_exception(e)
+
+    threading.Thread(target=run, name="input-heads", daemon=True).start()
+    return future

@@ -1,6 +1,8 @@
 """The trigger of a derivative whose inputs lie in other stores: on a web server, in an object store, in a folder."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -143,21 +145,35 @@ def test_a_server_that_refuses_is_told_when_it_lasts(tmp_path, server):
     assert len(server.answers) > 1
 
 
-def test_servers_that_do_not_answer_hold_up_no_other_trigger(tmp_path, server):
-    """More of them than threads that all triggers share."""
-    server.serve("/orders/refs/head", b"", delay=3)
-    slow = [trigger_of(tmp_path, f"{server.url}/orders") for _ in range(40)]
+def test_servers_that_do_not_answer_hold_up_nothing(tmp_path, server):
+    """More of them than threads, turns and connections to share: neither other triggers wait, nor the process's end."""
+    good = server.serve("/orders/refs/head", UNREADABLE).removesuffix("/refs/head")
+    program = tmp_path / "triggerer.py"
+    program.write_text(PROGRAM)
+    command = [sys.executable, str(program), str(tmp_path / "store"), good]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "1 {'status': 'changed'}\n", done.stderr
 
-    async def body():
-        tasks = [asyncio.create_task(Running(trigger).next()) for trigger in slow]
-        while len(server.requests) < len(slow):
-            await asyncio.sleep(0.01)
-        assert await asyncio.wait_for(asyncio.to_thread(lambda: 1), 1) == 1
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
-    running(body)
+PROGRAM = """
+import asyncio, random, socket, sys
+from airflow_provider_odf.triggers.input_heads import InputHeadsTrigger
+store, good = sys.argv[1:]
+random.uniform = lambda *_: 0
+silent = socket.create_server(("127.0.0.1", 0), backlog=500)
+
+async def event(location):
+    trigger = InputHeadsTrigger(dataset="report", inputs=[location], store=store, poke_interval=1)
+    return (await anext(trigger.run())).payload
+
+async def main():
+    slow = [asyncio.create_task(event(f"http://127.0.0.1:{silent.getsockname()[1]}/{n}")) for n in range(110)]
+    await asyncio.sleep(2)
+    print(await asyncio.to_thread(lambda: 1), await asyncio.wait_for(event(good), 20))
+    assert not any(task.done() for task in slow)
+
+asyncio.run(main())
+"""
 
 
 def test_survives_serialization():
