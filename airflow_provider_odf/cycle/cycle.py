@@ -12,8 +12,9 @@ from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.contract.service_levels import PROMISES
+from airflow_provider_odf.cycle.exchange import without_shared_copy
 from airflow_provider_odf.cycle.messages import Limits, Progress, silent
-from airflow_provider_odf.errors import ManifestInvalid
+from airflow_provider_odf.errors import ChainCorrupted, ManifestInvalid
 from airflow_provider_odf.evolution.apply import Report, apply
 from airflow_provider_odf.evolution.inputs import linked
 from airflow_provider_odf.manifest import model
@@ -182,8 +183,13 @@ class Cycle:
         :raises InvalidQuery: the engine refuses the request.
         :raises InternalError: the engine broke down.
         :raises InvalidInput: the engine cannot be started.
+        :raises ChainCorrupted: a stored file is missing or damaged.
+        :raises StorageError: the engine lacks space, memory or access to a file, or a copy of an input.
         """
-        return self.runner.submit(request, self.progress).result()
+        try:
+            return self.runner.submit(request, self.progress).result()
+        except ChainCorrupted as e:
+            raise without_shared_copy(self.store, e) from None
 
     def apply_manifest(self, report: Report | None = None) -> ChainState:
         """Apply the manifest, if there is one, and return the state of the chain. ``report`` receives the kind of each

@@ -10,19 +10,21 @@ this machine gets inputs by their URIs, and uploads what it writes.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain import durable_files
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.error_conversion import storage_errors
-from airflow_provider_odf.errors import StorageError
+from airflow_provider_odf.errors import ChainCorrupted, OdfError, StorageError
 from airflow_provider_odf.owned_folders import OWNER
 from airflow_provider_odf.seal import SEAL
 from airflow_provider_odf.source import work_area
@@ -37,6 +39,9 @@ _AT_ONCE = 8
 
 _KEPT = 3600.0
 """Seconds for which the machine that passed an input keeps its own files of it."""
+
+_SHARED_COPY = re.compile(r"\+[0-9a-f]{16}/data/f1620[0-9a-f]{64}")
+"""Names of the objects of `Store.shared_copies`, below the caches in the exchange."""
 
 
 def put(store: Store, new_input: Input, description: bytes) -> None:
@@ -98,6 +103,17 @@ def hand_over(files: Mapping[str, Path | str], target: Storage) -> None:
     :raises StorageError: a file cannot be read or written.
     """
     _all(lambda name: target.adopt(name, files[name]), files)
+
+
+def without_shared_copy(store: Store, error: ChainCorrupted) -> OdfError:
+    """Return the error for a file that the engine found damaged or missing. A copy in the exchange of a slice of
+    another store is removed, so that the next run makes a new one."""
+    copies, uri = store.exchange.folder(".cache"), str(error).partition(": ")[0]
+    name = uri.removeprefix(f"{copies.location()}/")
+    if not _SHARED_COPY.fullmatch(name):
+        return error
+    copies.remove(name, inf)
+    return StorageError(f"{error}; it is a copy of a slice of another store: run again to make a new one")
 
 
 @dataclass(frozen=True)

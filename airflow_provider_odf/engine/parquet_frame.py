@@ -130,8 +130,7 @@ def _batches(part: _Part, wanted: set[str]) -> Iterator[pa.RecordBatch]:
                 rows = max(1, min(_BATCH, _BATCH_BYTES * group.num_rows // max(1, group.total_byte_size)))
                 yield from file.iter_batches(rows, [number], present, use_threads=False)
     except (pa.ArrowException, OSError) as e:
-        # Arrow calls damaged pages an OSError too, but of no number.
-        if isinstance(e, FileNotFoundError) or (isinstance(e, OSError) and e.errno is not None):
+        if not files.is_damage(e):
             raise
         if files.drop_copy(part.uri):
             raise StorageError(f"{part.uri}: the copy on this machine was damaged, and is removed: run again") from None

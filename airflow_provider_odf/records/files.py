@@ -212,12 +212,29 @@ def open_parquet(uri: str, **options: Any) -> pq.ParquetFile:
 
 
 def footer(uri: str) -> pq.FileMetaData:
-    """Return the footer of a Parquet file. Of an object that is not on this machine, nothing else is read.
+    """Return the footer of a Parquet file. Of an object that is not on this machine, nothing else is read, unless the
+    footer is damaged: then the object is compared with its hash.
 
     :raises ArrowInvalid: it is not Parquet.
+    :raises ChainCorrupted: the content of an object has another hash than its name says.
     """
     with _open_without_copy(uri) as file:
+        try:
+            return pq.read_metadata(file)
+        except (pa.ArrowException, OSError) as e:
+            if not (is_damage(e) and object_stores.is_object(uri) and _copy_of(uri)):
+                raise
+    drop_copy(uri)
+    with open_file(uri) as file:
         return pq.read_metadata(file)
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether an error of reading Parquet is one of the file's content. Arrow calls damaged pages an OSError too, but
+    of no number."""
+    if isinstance(error, OSError):
+        return error.errno is None and not isinstance(error, FileNotFoundError)
+    return isinstance(error, pa.ArrowException)
 
 
 def _open_without_copy(uri: str) -> BinaryIO:

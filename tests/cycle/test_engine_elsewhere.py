@@ -21,7 +21,7 @@ from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.cycle.garbage import Garbage, find_gone, unused
 from airflow_provider_odf.cycle.replay import replay_transforms
-from airflow_provider_odf.errors import ChainCorrupted, ContractRejected
+from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, StorageError
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.protocol.wire import to_json
 from airflow_provider_odf.runner.local import LocalRunner
@@ -279,6 +279,56 @@ def test_a_copy_of_an_input_is_compared_and_made_again(
     assert shared.get(f"data/{slice_.physical_hash}") == intact
     assert [(item.kind, item.path) for item in find_gone(store, 0, is_idle=True)] == [("copy", shared.location())]
     assert find_gone(store, 3600, is_idle=True) == []
+
+
+@pytest.mark.parametrize("end", [b"damage", b"damaged footer" * 3 + b"PAR1", None])
+def test_a_copy_that_was_damaged_or_removed_later_is_made_again(
+    bucket: str, run_in: RunIn, elsewhere: Elsewhere, write: Write, tmp_path: Path, server: Server, end: bytes | None
+):
+    prices, local, store = write("prices.yaml", PRICES), Store.open(tmp_path / "store"), Store.open(bucket)
+    write("in/1.csv", f"sku,price\n{new_sku()},190\n")
+    assert run_in(local, prices, 1).error is None
+    uri = serve(server, tmp_path / "store/prices")
+    (slice_,) = replay(local.dataset("prices")).slices
+    shared, name = store.shared_copies(store.find(uri)), f"data/{slice_.physical_hash}"
+    intact = server.resources[f"/prices/{name}"].content
+    if end is not None:
+        shared.put(name, intact[: -len(end)] + end)
+
+    class LateCollector:
+        shares_disk = False
+
+        def submit(self, *arguments: Any) -> Any:
+            if end is None:
+                shared.remove_folder("data")
+            return elsewhere.submit(*arguments)
+
+    expensive = reading(write, uri)
+    error = run_in(store, expensive, 2, runner=LateCollector()).error
+    assert isinstance(error, StorageError)
+    what = "the file is missing" if end is None else "checksum mismatch: the content has the hash f1620"
+    assert str(error).startswith(f"{shared.location(name)}: {what}")
+    assert str(error).endswith("; it is a copy of a slice of another store: run again to make a new one")
+    assert list(shared.every_file()) == []
+    assert run_in(store, expensive, 2, runner=elsewhere).error is None
+    assert shared.get(name) == intact
+
+
+@pytest.mark.parametrize("end", [b"damage", b"damaged footer" * 3 + b"PAR1"])
+def test_a_damaged_footer_of_an_input_is_an_error_that_names_it(
+    bucket: str, run_in: RunIn, elsewhere: Elsewhere, write: Write, end: bytes
+):
+    store = Store.open(bucket)
+    for name in SEEDS:
+        seed(store, name)
+    write("in/1.csv", f"sku,price\n{new_sku()},190\n")
+    assert run_in(store, write("prices.yaml", PRICES), 1, runner=elsewhere).error is None
+    (slice_,) = replay(store.dataset("prices")).slices
+    storage, name = store.dataset("prices").storage, f"data/{slice_.physical_hash}"
+    storage.put(name, storage.get(name)[: -len(end)] + end)
+    error = run_in(store, write("expensive.yaml", EXPENSIVE), 2, runner=elsewhere).error
+    assert isinstance(error, ChainCorrupted)
+    assert str(error).startswith(f"{storage.location(name)}: checksum mismatch: the content has the hash f1620")
 
 
 def of_bucket(store: Store) -> list[Garbage]:
