@@ -22,7 +22,7 @@ from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from airflow_provider_odf.errors import InvalidInput, StorageError
+from airflow_provider_odf.errors import InvalidInput, OdfError, StorageError
 
 if TYPE_CHECKING:
     from obstore import Bytes, ObjectMeta
@@ -342,17 +342,17 @@ class _Waits:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._requests: dict[object, tuple[str, float]] = {}
-        self._is_watched = False
+        self._watcher: threading.Thread | None = None
         self._told = float("-inf")
 
     @contextmanager
     def until_answered(self, uri: str) -> Iterator[None]:
         request = object()
         with self._lock:
+            if self._watcher is None or not self._watcher.is_alive():
+                self._watcher = threading.Thread(target=self._watch, name="object-stores", daemon=True)
+                self._watcher.start()
             self._requests[request] = (uri, time.monotonic())
-            is_watched, self._is_watched = self._is_watched, True
-        if not is_watched:
-            threading.Thread(target=self._watch, name="object-stores", daemon=True).start()
         try:
             yield
         finally:
@@ -363,10 +363,10 @@ class _Waits:
         while True:
             time.sleep(_TICK)
             with self._lock:
-                self._is_watched = bool(self._requests)
-                uri, since = min(self._requests.values(), key=lambda request: request[1], default=("", 0.0))
-            if not uri:
-                return
+                if not self._requests:
+                    self._watcher = None
+                    return
+                uri, since = min(self._requests.values(), key=lambda request: request[1])
             now = time.monotonic()
             if now - since >= _PATIENCE and now - self._told >= _REMINDER:
                 self._tell(uri, _RETRY["retry_timeout"].total_seconds() - (now - since))
@@ -390,7 +390,9 @@ def _trouble(uri: str) -> str | None:
     try:
         bucket, key = split(uri)
         _new_client(bucket, _ONCE, {**_CLIENT, "timeout": _SOON}).head(key or "-")
-    except (exceptions.BaseError, OSError, InvalidInput) as e:
+    except OdfError as e:  # such as a connection that gives no credentials now
+        return str(e)
+    except (exceptions.BaseError, OSError) as e:
         text = str(e).partition("\n\nDebug source")[0]
         if busy := _BUSY.search(text):
             return f"HTTP {busy[1]}"

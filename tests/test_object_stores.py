@@ -74,6 +74,31 @@ def test_an_endpoint_where_nobody_is(monkeypatch, caplog, impatient):
     assert caplog.messages[0] == "still waiting for s3://bucket/a (error sending request), giving up in 1 s"
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_connection_without_credentials_is_told_and_does_not_end_the_watch(monkeypatch, caplog, impatient):
+    use("http://127.0.0.1:9", monkeypatch)
+    monkeypatch.setattr(object_stores, "_RETRY", object_stores._RETRY | {"retry_timeout": timedelta(seconds=1)})
+    monkeypatch.setattr(object_stores, "_REMINDER", 0.3)
+    refusals = iter([None, StorageError("connection 'lake' gives no credentials"), MemoryError()])
+
+    def access(bucket):
+        if error := next(refusals, None):
+            raise error
+
+    monkeypatch.setattr(object_stores, "_access_of", access)
+    object_stores._client.cache_clear()
+    for _ in range(3):
+        with pytest.raises(StorageError, match="check its endpoint"):
+            object_stores.size("s3://bucket/a")
+    assert next(refusals, None) is None
+    said = [message.partition(", giving")[0] for message in caplog.messages]
+    assert (said[0], said[-1]) == (
+        "still waiting for s3://bucket/a (connection 'lake' gives no credentials)",
+        "still waiting for s3://bucket/a (error sending request)",
+    )
+    object_stores._client.cache_clear()
+
+
 FIRST_USE = """
 import os, sys, threading
 
