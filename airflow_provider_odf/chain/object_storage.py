@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from uuid import uuid4
@@ -267,10 +268,11 @@ class ObjectStorage:
             self._delete(name)
         return True
 
-    def remove_folder(self, name: str) -> None:
+    def remove_folder(self, name: str, modified: float = inf) -> None:
+        """Remove a folder with the files below it, except those that were written after ``modified``."""
         with self._errors(name):
             for metas in self.client.list(f"{self._key(name)}/"):
-                self.client.delete([meta["path"] for meta in metas])
+                self.client.delete([meta["path"] for meta in metas if meta["last_modified"].timestamp() <= modified])
 
     def get_ref(self, name: str) -> str | None:
         ref = self._refs(_file(name))[0].get(name)

@@ -6,7 +6,7 @@ file systems do not show locks of other machines: such a folder counts as that o
 change, as does one in the exchange of a store in an object store.
 
 Files are listed before refs are read. Writers touch each file that they reuse; a file that a writer touches during its
-removal is restored.
+removal is restored. Of a folder in the exchange, files that were written after the listing stay.
 """
 
 from __future__ import annotations
@@ -145,9 +145,9 @@ def remove(item: Garbage, dataset: Dataset | None) -> bool:
         return dataset.storage.remove(item.file, item.modified)
     if object_stores.is_object(item.path):
         folder = ObjectStorage.at(item.path.removesuffix(f"/{item.name}"))
-        folder.remove_folder(item.name)
+        folder.remove_folder(item.name, item.modified)
         folder.remove(item.name, item.modified)
-        return True
+        return not folder.folder(item.name).exists()
     path = Path(item.path)
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)

@@ -209,3 +209,22 @@ def test_the_command_lists_and_removes_and_one_damaged_dataset_stops_no_other(
     assert (removed.exit_code, removed.stderr) == (0, "1 item, 10 bytes: deleted\n")
     assert not slice_.exists()
     assert (Path(damaged.location) / "data" / UNKNOWN).exists()
+
+
+def test_a_copy_that_a_run_makes_after_the_listing_stays(bucket: str) -> None:
+    store = Store.open(bucket)
+    copies = store.exchange.folder(".cache").folder("+0123456789abcdef")
+    copies.put("data/old", b"old")
+    time.sleep(1.1)  # servers note times in seconds
+    (item,) = garbage.find_gone(store, 0, is_idle=True)
+    assert (item.kind, item.path) == ("copy", copies.location())
+    copies.put("data/new", b"new")
+    assert not garbage.remove(item, None)
+    assert [file.name for file in copies.every_file()] == ["data/new"]
+    time.sleep(1.1)
+    (item,) = garbage.find_gone(store, 0, is_idle=True)
+    assert garbage.remove(item, None)
+    assert list(copies.every_file()) == []
+    copies.put("data/newer", b"newer")
+    assert not garbage.remove(item, None)
+    assert [file.name for file in copies.every_file()] == ["data/newer"]
