@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Literal, TypeAlias, cast
 
 import typer
@@ -28,6 +27,7 @@ from airflow_provider_odf.contract.show import document as contract_document
 from airflow_provider_odf.contract.show import lines as contract_lines
 from airflow_provider_odf.contract.sources import access_of, models_to_test, of_data, of_server, server_of
 from airflow_provider_odf.errors import EngineError, InvalidInput, Problem
+from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.protocol import ContractReport, Source
 from airflow_provider_odf.runner.local import LocalRunner
 
@@ -138,8 +138,8 @@ def _report(
 ) -> ContractReport:
     contract = compile_models(file, models)
     folder = str(failed_rows) if failed_rows else None
-    with TemporaryDirectory(prefix="odf-contract-") as place:
-        copies = Copies(Path(place), lambda text: print(text, file=sys.stderr))
+    with TemporaryDirectory("contract") as place:
+        copies = Copies(place, lambda text: print(text, file=sys.stderr))
         here = tuple(map(copies.source, sources))
         request = protocol.SourceTestRequest(contract.id, contract, here, as_of, folder)
         with LocalRunner() as runner:

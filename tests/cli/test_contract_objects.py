@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,9 @@ from typer.testing import CliRunner
 
 from airflow_provider_odf import object_stores
 from airflow_provider_odf.cli import app
+from airflow_provider_odf.owned_folders import TemporaryDirectory
 from tests.object_servers import ObjectServer
+from tests.s3 import use
 
 pytestmark = pytest.mark.spark
 
@@ -93,16 +98,45 @@ def test_reports_are_those_of_files(
     assert {check["outcome"] for check in remote} >= {"pass", "fail"}
 
 
-def report(folder: Path, kind: str, location: str, format_: str) -> list[dict[str, Any]]:
-    """The results of the clauses."""
+def write_contract(folder: Path, kind: str, location: str, format_: str) -> str:
     text = CONTRACT.replace("TYPE", kind).replace("LOCATION", location).replace("FORMAT", format_)
     if kind == "local":
         text = text.replace("location:", "path:")
     (folder / "c.yaml").write_text(text)
-    result = CliRunner().invoke(app, ["contract", "test", str(folder / "c.yaml"), "--format", "json"])
+    return str(folder / "c.yaml")
+
+
+def report(folder: Path, kind: str, location: str, format_: str) -> list[dict[str, Any]]:
+    """The results of the clauses."""
+    contract = write_contract(folder, kind, location, format_)
+    result = CliRunner().invoke(app, ["contract", "test", contract, "--format", "json"])
     assert result.exit_code in (1, 3), result.output
     assert ("copying " in result.stderr) == (kind != "local" and "nothing" not in location)
     return json.loads(result.stdout)["checks"]
+
+
+MAIN = "from airflow_provider_odf.cli import main; main()"
+
+
+def test_copies_of_a_killed_process_go_at_the_next_start(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    use(s3, monkeypatch)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    obstore.put(object_stores.client("s3://bucket"), "killed/orders/a.csv", FILES["orders/a.csv"])
+    contract = write_contract(tmp_path, "s3", "s3://bucket/killed/{model}", "format: csv")
+    command = [sys.executable, "-c", MAIN, "contract", "test", contract]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "copying 1 object of s3://bucket/killed/orders" in process.stderr.readline()
+        copies = list[Path]()
+        while process.poll() is None and not copies:
+            copies = [*tmp_path.glob("temporary/*/s3/bucket/killed/orders/a.csv")]
+            time.sleep(0.05)
+        process.kill()
+    assert copies[0].exists()
+    TemporaryDirectory("another").remove()
+    assert not copies[0].exists()
 
 
 def test_what_cannot_be_read_is_an_error_of_each_clause(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
