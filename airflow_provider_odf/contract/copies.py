@@ -21,6 +21,7 @@ from airflow_provider_odf.source import objects
 from airflow_provider_odf.source.options import Options
 from airflow_provider_odf.wording import counted
 
+_WILDCARDS = re.compile(r"[*?\[{]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
@@ -47,7 +48,7 @@ class Copies:
     def _path(self, uri: str) -> str:
         """Return the path of an object's copy. A URI may be that of a folder, or have the globs of Spark.
 
-        :raises OdfError: no object matches, or they cannot be read.
+        :raises OdfError: no object matches, or one cannot be read.
         """
         if not object_stores.is_object(uri):
             return uri
@@ -60,11 +61,22 @@ class Copies:
         }
         if not entries:
             raise OdfError(f"no file matches {uri}")
+        keys = [object_stores.split(path)[1] for path in entries]
+        if bad := next((found for found in keys if _has_colon(found, key)), None):
+            raise OdfError(f"{bucket}/{bad}: Spark cannot read a name with a colon: rename the object")
         size = counted(sum(entries.values()), "byte")
         self.tell(f"copying {counted(len(entries), 'object')} of {uri} to this machine, {size}")
         place = self.folder / bucket.replace("://", "/")
-        bring(ObjectStorage.at(bucket), [object_stores.split(path)[1] for path in entries], place)
+        bring(ObjectStorage.at(bucket), keys, place)
         return str(place / key)
+
+
+def _has_colon(key: str, pattern: str) -> bool:
+    """Whether Hadoop takes a part of the name of an object for the scheme of a URI: of a file's own name, or of those
+    of the folders that a glob matches."""
+    folders, _, name = key.rpartition("/")
+    depth = pattern.count("/") + 1 if _WILDCARDS.search(pattern) else 0
+    return ":" in name or any(":" in folder for folder in folders.split("/")[:depth])
 
 
 def _alternatives(pattern: str) -> Sequence[str]:

@@ -139,6 +139,24 @@ def test_copies_of_a_killed_process_go_at_the_next_start(s3: str, monkeypatch: p
     assert not copies[0].exists()
 
 
+def test_a_name_that_spark_cannot_read_is_named(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    use(s3, monkeypatch)
+    content = FILES["orders/a.csv"]
+    for key in ("orders/2026-05-01T00:00.csv", "orders/ts=07/a.csv", "customers/ts=08:00/a.csv"):
+        obstore.put(object_stores.client("s3://bucket"), f"colons/{key}", content)
+
+    def reasons(location: str) -> dict[str, set[str]]:
+        found = report(tmp_path, "s3", f"s3://bucket/colons/{location}", "format: csv")
+        errors = [check for check in found if check["outcome"] == "error"]
+        return {model: {c["reason"] for c in errors if c["model"] == model} for model in ("orders", "customers")}
+
+    refused = "Spark cannot read a name with a colon: rename the object"
+    orders = {f"s3://bucket/colons/orders/2026-05-01T00:00.csv: {refused}"}
+    customers = {f"s3://bucket/colons/customers/ts=08:00/a.csv: {refused}"}
+    assert reasons("{model}*/") == {"orders": orders, "customers": set()}
+    assert reasons("{model}/ts*/") == {"orders": set(), "customers": customers}
+
+
 def test_what_cannot_be_read_is_an_error_of_each_clause(s3: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """The endpoint is that of the server, and variables have the credentials."""
     for variable, value in {
