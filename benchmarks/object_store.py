@@ -1,5 +1,5 @@
 """A store in a bucket that is 20 ms away, against the same in a folder: the steps of a small change, whole runs of it,
-and `odf log` of a long history, on a machine that has not seen it and on one that has."""
+and `odf log` of a long history: first, on another machine, and again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import count
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.object_storage import PACK
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle.copy import copy
 from airflow_provider_odf.cycle.cycle import Cycle
@@ -111,21 +113,26 @@ def _log(scale: Scale, relay: Relay) -> list[Row]:
         requests[name] = sum(relay.kinds().values())
         return done
 
-    def first() -> Run:
+    def elsewhere(name: str) -> Run:
         os.environ["ODF_CACHE_DIR"] = str(scale.directory / f"cache-{next(caches)}")
-        return log(bucket, "first")
+        return log(bucket, name)
+
+    def first() -> Run:
+        Store.open(bucket).shared_cache("numbers").remove(PACK, inf)
+        return elsewhere("first")
 
     relay.delay = DELAY
     runs = in_turns(
         {
             f"odf log {FOLDER}": lambda: log(folder),
             f"odf log {BUCKET}, first": first,
+            f"odf log {BUCKET}, on another machine": lambda: elsewhere("elsewhere"),
             f"odf log {BUCKET}, again": lambda: log(bucket, "again"),
         },
         scale.reps,
     )
     floor = runs[f"odf log {FOLDER}"]
-    notes = [f"{blocks:,} blocks", *(f"{requests[name]:,} requests" for name in ("first", "again"))]
+    notes = [f"{blocks:,} blocks", *(f"{requests[name]:,} requests" for name in ("first", "elsewhere", "again"))]
     return [
         row(CASE, name, r, *((f"odf log {FOLDER}", floor) if r is not floor else ()), note=note)
         for (name, r), note in zip(runs.items(), notes, strict=True)

@@ -11,7 +11,8 @@ import io
 import json
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from uuid import uuid4
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
 
 from airflow_provider_odf import closed_files, object_stores
 from airflow_provider_odf.chain.storage import PENDING, FileInfo, is_ref, ref_file
@@ -28,6 +30,8 @@ from airflow_provider_odf.multiformats import sha3_256
 if TYPE_CHECKING:
     from obstore import ObjectMeta, PutResult, UpdateVersion
     from obstore.store import ObjectStore
+
+    from airflow_provider_odf.chain.storage import Storage
 
 _PROBE = "refs/.conditions"
 """Empty object for the writes that show whether the server heeds conditions."""
@@ -46,13 +50,22 @@ _ATTEMPTS = 50
 _AT_ONCE = 16
 """Blocks that are copied at once, and after how many misses all are."""
 
+PACK = "blocks.zip"
+"""Object with copies of all blocks of a dataset up to some time, which saves a new machine one request for each."""
+
+_LEAST_PACKED, _SHARE_PACKED = 256, 4
+"""A new pack is made when so many blocks are not in the present one, and they are this part of it, one in so many."""
+
 
 class BlockCopies:
-    """Blocks of a dataset in a folder of this machine, which may go at any time. Each is compared with its hash, which
-    is its name, whenever it is read."""
+    """Blocks of a dataset in a folder of this machine, and in a pack that all machines share. Both may go at any time.
+    Each block is compared with its hash, which is its name, whenever it is read from the folder, and before it gets
+    there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, shared: Storage) -> None:
+        """``shared`` is where the pack is."""
         self._folder, self._misses = folder, 0
+        self._shared: Storage | None = shared
 
     def get(self, block_hash: str) -> bytes | None:
         """Return a block, or None if there is no copy, or it is damaged."""
@@ -74,9 +87,38 @@ class BlockCopies:
                 unfinished.write_bytes(data)
                 unfinished.replace(self._folder / block_hash)
 
-    def remove(self) -> None:
+    def unpack(self) -> int:
+        """Copy the blocks of the pack to this machine and return their number: 0 without a pack, or if it is damaged.
+
+        :raises StorageError: it cannot be read.
+        """
+        data = self._shared.get(PACK) if self._shared is not None else None
+        if data is None:
+            return 0
+        try:
+            with ZipFile(io.BytesIO(data)) as pack:
+                for name in pack.namelist():
+                    self.put(name, pack.read(name))
+                return len(pack.namelist())
+        except (BadZipFile, NotImplementedError, ValueError, zlib.error):
+            return 0
+
+    def pack(self, hashes: Iterable[str]) -> None:
+        """Make a pack of blocks that this machine has, if this process may write it."""
+        if self._shared is None:
+            return
+        data = io.BytesIO()
+        with ZipFile(data, "w", ZIP_DEFLATED) as pack:
+            for block_hash in hashes:
+                if (block := self.get(block_hash)) is not None:
+                    pack.writestr(block_hash, block)
+        with suppress(StorageError):
+            self._shared.put(PACK, data.getvalue())
+
+    def forget(self) -> None:
+        """Remove the copies of this machine, and do not use the pack in this process."""
         shutil.rmtree(self._folder, ignore_errors=True)
-        self._misses = 0
+        self._shared, self._misses = None, 0
 
     def are_many_missing(self) -> bool:
         """Count a miss, and return whether there were so many that all blocks should be copied, once."""
@@ -159,14 +201,14 @@ class ObjectStorage:
             for metas in self.client.list(f"{self.prefix}/" if self.prefix else None):
                 yield from (_info(meta["path"].removeprefix(self.prefix).lstrip("/"), meta) for meta in metas)
 
-    def with_copies(self, folder: Path) -> ObjectStorage:
-        """Return this storage of a dataset, with copies of its blocks in a folder of this machine."""
-        return replace(self, copies=BlockCopies(folder))
+    def with_copies(self, folder: Path, shared: Storage) -> ObjectStorage:
+        """Return this storage of a dataset, with copies of its blocks in a folder of this machine and in a pack."""
+        return replace(self, copies=BlockCopies(folder, shared))
 
     def forget_copies(self) -> None:
         """Remove the copies of blocks, so that all are read from the object store again."""
         if self.copies is not None:
-            self.copies.remove()
+            self.copies.forget()
 
     def stat(self, name: str) -> FileInfo | None:
         """Return the properties of an object. Whoever asks for a head or a block reads it next, so it is read."""
@@ -210,8 +252,10 @@ class ObjectStorage:
         return data
 
     def _copy_blocks(self, copies: BlockCopies) -> None:
-        """Copy all blocks at once, instead of one round trip for each."""
-        missing = [info.name for info in self.files("blocks") if not copies.has(info.name.removeprefix(_BLOCKS))]
+        """Copy all blocks at once, instead of one round trip for each: those of the pack by one request."""
+        packed = copies.unpack()
+        names = [info.name for info in self.files("blocks")]
+        missing = [name for name in names if not copies.has(name.removeprefix(_BLOCKS))]
 
         def copy(name: str) -> None:
             if (held := self._held(name)) is not None:
@@ -219,6 +263,8 @@ class ObjectStorage:
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(copy, missing))
+        if len(names) - packed >= max(_LEAST_PACKED, packed // _SHARE_PACKED):
+            copies.pack(name.removeprefix(_BLOCKS) for name in names)
 
     @contextmanager
     def open(self, name: str) -> Iterator[BinaryIO]:

@@ -168,7 +168,8 @@ class Store:
             cache_file.make_folder(self.work_area, cache)
         dataset = replace(dataset, cache=cache)
         if isinstance(folder, ObjectStorage):
-            dataset = self._found[name.lower()] = replace(dataset, storage=folder.with_copies(cache / "blocks"))
+            copied = folder.with_copies(cache / "blocks", self.shared_cache(name))
+            dataset = self._found[name.lower()] = replace(dataset, storage=copied)
             return replace(dataset, found_head=folder.found_head())
         return dataset
 

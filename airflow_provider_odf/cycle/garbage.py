@@ -25,7 +25,7 @@ from airflow_provider_odf import object_stores
 from airflow_provider_odf.chain import info_files, slices, state
 from airflow_provider_odf.chain.dataset import is_hash
 from airflow_provider_odf.chain.local_storage import LocalStorage
-from airflow_provider_odf.chain.object_storage import ObjectStorage
+from airflow_provider_odf.chain.object_storage import PACK, ObjectStorage
 from airflow_provider_odf.chain.storage import PENDING, FileInfo
 from airflow_provider_odf.cycle import candidates, history
 from airflow_provider_odf.errors import ChainError, CommitConflict, InvalidInput
@@ -45,7 +45,7 @@ waits for the lock of refs at most half as long."""
 _FOLDERS = {"blocks": "block", "data": "slice", "checkpoints": "checkpoint", "info/reports": "report",
             "info/publications": "publication"}  # fmt: skip
 _REFS = ("candidate", "earlier history")
-_RECORDS = (slices.RECORD, state.FILE, history.NOTE, history.NEWEST)
+_RECORDS = (slices.RECORD, state.FILE, history.NOTE, history.NEWEST, PACK)
 """Files in the cache directory of a dataset beside its state caches."""
 _OF_RUNS = ("merge-*", "poll-*", "savepoint-*", ".turn")
 _HIDDEN = ("blocks", "data", "checkpoints", "refs", "info", "info/reports", "info/datahub", "info/publications")

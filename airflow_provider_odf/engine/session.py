@@ -21,7 +21,8 @@ from airflow_provider_odf.closed_files import spark_settings
 from airflow_provider_odf.engine import jvm, spark_internals
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import InvalidInput, StorageError
-from airflow_provider_odf.protocol import Engine, Request
+from airflow_provider_odf.protocol import Engine, MergeRequest, Request
+from airflow_provider_odf.read_steps import Types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,19 +175,30 @@ def _sees(path: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 def connect(url: str, app_name: str, code: str, request: Request, before: SparkSession | None = None) -> SparkSession:
     """Return a session of a Spark Connect server, with the engine's settings: the one before, if the server still knows
     it. Its workers import the engine from ``code``, a zip, which the server gets once. ``app_name`` names its requests
-    in lineage, ``request`` is the first of a new session.
+    in lineage. ``request`` is the next one; the first one that needs Python workers starts one, see `start_worker`.
 
     :raises InvalidInput: the server has another version of Spark.
     :raises StorageError: its workers do not see the folder to which they shall write.
     :raises PySparkException: the server cannot be reached.
     """
+    if before is not None and not _is_known(before):
+        before.stop()  # else pyspark would still use it as its default session
+        before = None
+    remote = _open(url, app_name, code) if before is None else before
+    if remote.conf.get(_HAS_WORKER, None) is None and _needs_worker(request):
+        try:
+            start_worker(remote, request)
+        except Exception:
+            remote.stop()
+            raise
+        remote.conf.set(_HAS_WORKER, "true")
+    return remote
+
+
+def _open(url: str, app_name: str, code: str) -> SparkSession:
     import pyspark
     from pyspark.sql.connect.session import SparkSession as RemoteSession
 
-    if before is not None:
-        if _is_known(before):
-            return before
-        before.stop()  # else pyspark would still use it as its default session
     _quiet()
     remote: SparkSession = _with_patience(RemoteSession.builder.remote(url).create())
     if remote.version.split(".")[:2] != pyspark.__version__.split(".")[:2]:
@@ -199,16 +211,24 @@ def connect(url: str, app_name: str, code: str, request: Request, before: SparkS
     for key, value in (settable | {_APPLICATION: app_name}).items():
         remote.conf.set(key, value)
     remote.addArtifacts(code, pyfile=True)
-    try:
-        start_worker(remote, request)
-    except Exception:
-        remote.stop()
-        raise
     return remote
+
+
+def _needs_worker(request: Request) -> bool:
+    """Whether tasks of Python may answer a request. The engine's process merges few rows itself, and a worker, which
+    each session has for itself, takes more than a second to start."""
+    if not isinstance(request, MergeRequest) or request.spark == "always" or request.read.format.types is Types.FILE:
+        return True
+    from airflow_provider_odf.records import files  # pyarrow, which a JVM that starts need not wait for
+
+    return not all(files.are_small(source.paths) for source in request.inputs)
 
 
 _APPLICATION = "spark.odf.application"
 """Setting of a session of a Connect server: the name that its application would have."""
+
+_HAS_WORKER = "spark.odf.hasWorker"
+"""Setting of a session of a Connect server: a Python worker of its own fits."""
 
 _STATIC = ("spark.sql.catalogImplementation",)
 """SQL settings that only the start of Spark can set."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from airflow_provider_odf.chain import object_storage
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.replay import replay
@@ -209,6 +210,17 @@ def test_the_command_lists_and_removes_and_one_damaged_dataset_stops_no_other(
     assert (removed.exit_code, removed.stderr) == (0, "1 item, 10 bytes: deleted\n")
     assert not slice_.exists()
     assert (Path(damaged.location) / "data" / UNKNOWN).exists()
+
+
+def test_a_pack_of_blocks_goes_with_its_dataset(bucket: str) -> None:
+    store = Store.open(bucket)
+    for name in ("gone", "unknown"):
+        store.shared_cache(name).put(object_storage.PACK, b"pack")
+    store.registry.remember(DatasetAlias.parse("gone"), DID)
+    (item,) = garbage.find_gone(store, 0, is_idle=True)
+    assert (item.kind, item.path) == ("cache", f"{bucket}/.work/.cache/gone/blocks.zip")
+    assert garbage.remove(item, None)
+    assert garbage.find_gone(store, 0, is_idle=True) == []
 
 
 def test_a_copy_that_a_run_makes_after_the_listing_stays(bucket: str) -> None:

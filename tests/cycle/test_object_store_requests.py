@@ -144,9 +144,48 @@ def test_a_long_chain_is_read_at_once_and_then_from_this_machine(relay: Relay, u
     dataset.storage.forget_copies()
     relay.kinds()
     assert replay(Store.open(uri).dataset("numbers")).sequence_number == 99
-    assert relay.kinds() == {"GET": 102, "LIST": 1}
+    assert relay.kinds() == {"GET": 103, "LIST": 1}
     assert replay(Store.open(uri).dataset("numbers")).sequence_number == 99
     assert relay.kinds() == {"GET": 2}
+
+
+def test_a_new_machine_gets_a_long_chain_in_a_pack(
+    relay: Relay, uri: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    length, pack = 300, "blocks.zip"
+    dataset = long_chain(uri, length)
+
+    def on_new_machine() -> dict[str, int]:
+        monkeypatch.setenv("ODF_CACHE_DIR", str(tmp_path / uuid4().hex))
+        relay.kinds()
+        state = replay(Store.open(uri).dataset("numbers"))
+        requests = relay.kinds()
+        assert (state.head, state.sequence_number) == (dataset.head(), length - 1)
+        return requests
+
+    assert on_new_machine() == {"GET": 303, "LIST": 1, "PUT": 1}
+    assert on_new_machine() == {"GET": 18, "LIST": 1}  # of them 15 blocks, until many are missing
+    base, length = replay(dataset), 340
+    draft = Draft(dataset, base)
+    for number in range(40):
+        draft.append(model.SetInfo(description=f"more {number}"), TIME)
+    dataset.storage.compare_and_set_ref("head", base.head, draft.state.head)
+    assert on_new_machine() == {"GET": 43, "LIST": 1}
+
+    shared = Store.open(uri).shared_cache("numbers")
+    whole = shared.get(pack) or b""
+    for damaged in (b"", b"no zip", whole[:-100], whole[:5000] + b"flipped" + whole[5007:]):
+        shared.put(pack, damaged)
+        assert on_new_machine()["LIST"] == 1
+    shared.put(pack, whole)
+    relay.answer = once("GET", pack, THROTTLED)
+    assert on_new_machine()["LIST"] == 1
+
+    first = [block_hash for block_hash, _ in dataset.walk()][-2]
+    dataset.storage.put(f"blocks/{first}", b"damaged")
+    assert on_new_machine()["GET"] == 43
+    with pytest.raises(ChainCorrupted, match=f"{first}: checksum mismatch"):
+        verify(Store.open(uri).dataset("numbers"))
 
 
 def test_nobody_looks_for_a_dataset_of_another_store(relay: Relay, uri: str):

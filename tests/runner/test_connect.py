@@ -18,7 +18,7 @@ from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import request, session
 from airflow_provider_odf.runner import ConnectRunner, LocalRunner, apps
 from airflow_provider_odf.runner.connect import _is_without_plans
-from tests.processes import wait_until
+from tests.processes import processes, wait_until
 from tests.spark_servers import ConnectServer, free_ports
 
 pytestmark = pytest.mark.spark
@@ -92,6 +92,19 @@ def test_what_arrow_merges_needs_no_server(folder: Path) -> None:
     assert isinstance(answer, protocol.MergeSuccess)
     assert [s.offset_interval.count for s in answer.new_slices] == [2]
     assert engines == []
+
+
+def test_few_rows_wait_for_no_python_worker(server: ConnectServer, folder: Path) -> None:
+    def daemons() -> set[int]:
+        return {pid for pid, (_, command) in processes().items() if "pyspark.daemon" in command}
+
+    before = daemons()
+    with ConnectRunner(server.url, LocalRunner("local[1]")) as runner:
+        few = merge(folder, "needed", "SELECT city, population + 1 AS population FROM input")
+        assert runner.submit(few).result(300)
+        assert daemons() <= before
+        assert runner.submit(merge(folder, "always")).result(300)
+        assert daemons() - before
 
 
 def test_what_needs_plans_runs_in_a_local_spark(folder: Path) -> None:

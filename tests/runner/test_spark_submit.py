@@ -249,7 +249,7 @@ def test_a_driver_ends_with_its_request(cluster: str, raw_query, monkeypatch: py
         assert begun.wait(180)
         (folder,) = {processes()[pid][1].split()[-1] for pid in below(os.getpid(), "run.py /")}
         Path(folder, "alive").unlink()
-        with pytest.raises(errors.EngineLost, match=r"spark-submit to spark://\S+ exited with code 0 without a response"):
+        with pytest.raises(errors.EngineLost, match=r"spark://\S+ exited with code 0 without a response"):
             answer.result(120)
 
 
