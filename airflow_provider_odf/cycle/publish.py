@@ -158,6 +158,7 @@ def _request(
         new_from=candidate.offsets.start if candidate.offsets else 0,
         schema=chain_schema.ipc_base64(state.schema) if state.schema else "",
         as_of=str(state.system_time),
+        spark=cycle.spark,
     )
 
 

@@ -43,10 +43,13 @@ _CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", *_SET_OPERATO
 _PUNCTUATION = ("(", ")", ",", ".", ";")
 
 
-def session(*, memory: int | None = None, scratch: str | None = None) -> SessionContext:
+def session(
+    *, memory: int | None = None, scratch: str | None = None, settings: Mapping[str, str] | None = None
+) -> SessionContext:
     """Return a single-threaded session without tables.
 
     :param memory: bytes that sorts, joins and aggregates may hold before they spill to files in ``scratch``.
+    :param settings: further settings of DataFusion.
     :raises InvalidInput: the package ``datafusion`` is not installed.
     """
     try:
@@ -54,8 +57,8 @@ def session(*, memory: int | None = None, scratch: str | None = None) -> Session
     except ImportError as e:
         raise InvalidInput(missing_package()) from e
     # As in the reference implementation: `Price` and `price` are two columns, quoted or not.
-    settings = {"datafusion.sql_parser.enable_ident_normalization": "false"}
-    config = SessionConfig(settings).with_target_partitions(1).with_information_schema(False)
+    own = {"datafusion.sql_parser.enable_ident_normalization": "false", **(settings or {})}
+    config = SessionConfig(own).with_target_partitions(1).with_information_schema(False)
     runtime = RuntimeEnvBuilder()
     if memory is not None:
         runtime = runtime.with_fair_spill_pool(memory)

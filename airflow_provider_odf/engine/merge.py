@@ -23,8 +23,6 @@ from airflow_provider_odf.engine.spark_errors import refusal, unreadable_file
 from airflow_provider_odf.errors import OdfError
 from airflow_provider_odf.protocol import (
     ContractReport,
-    ContractTestRequest,
-    HistorySlice,
     MergeInput,
     MergeRequest,
     MergeSuccess,
@@ -237,15 +235,5 @@ class _Merge:
             return None
         from airflow_provider_odf.engine.contract import history  # most merges have no contract
 
-        self._progress(f"testing contract {request.contract.id}")
-        test = ContractTestRequest(
-            dataset_alias=request.dataset_alias,
-            vocab=request.vocab,
-            contract=request.contract,
-            history=(*request.history, *(HistorySlice(s.path, s.offset_interval) for s in new)),
-            new_from=request.next_offset,
-            schema=self._schema() or "",
-            merge=request.merge,
-            as_of=request.system_time,
-        )
-        return history.test(self._spark, test)
+        test = history.test_after(request, request.contract, new, self._schema() or "")
+        return history.test(self._session, test, self._progress, self._memory_limit)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from airflow_provider_odf.protocol import MergeRequest, Request
+from airflow_provider_odf.protocol import MergeRequest
 
 Value = TypeVar("Value")
 
 
 class NeedsSpark(Exception):
     """The request cannot be answered without Spark."""
-
-
-def surely_needs_spark(request: Request) -> bool:
-    """Whether a request needs Spark whatever its data are. Others are tried without."""
-    if not isinstance(request, MergeRequest):
-        return True
-    return not may_use_arrow(request) or request.contract is not None or not request.inputs
 
 
 def may_use_arrow(request: MergeRequest) -> bool:

@@ -106,20 +106,20 @@ def _execute(spark: SparkSession | None, request: Request, progress: Report, hea
         from airflow_provider_odf.engine import merge
 
         return merge.execute(spark, request, progress, heap)
+    if isinstance(request, ContractTestRequest):
+        from airflow_provider_odf.engine.contract import history
+
+        return history.execute(spark, request, progress, heap)
+    if isinstance(request, SourceTestRequest):
+        from airflow_provider_odf.engine.contract import sources
+
+        return sources.execute(spark, request, progress, heap)
     if spark is None:
         raise NeedsSpark
     if isinstance(request, RawQueryRequest):
         from airflow_provider_odf.engine import raw_query
 
         return raw_query.execute(spark, request, progress)
-    if isinstance(request, ContractTestRequest):
-        from airflow_provider_odf.engine.contract import history
-
-        return history.execute(spark, request, progress)
-    if isinstance(request, SourceTestRequest):
-        from airflow_provider_odf.engine.contract import sources
-
-        return sources.execute(spark, request, progress)
     if isinstance(request, TransformRequest):
         from airflow_provider_odf.engine.transform import transform
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn, TypeAlias
 from airflow_provider_odf import protocol
 from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.engine import session
-from airflow_provider_odf.engine.optional_spark import NeedsSpark, surely_needs_spark
+from airflow_provider_odf.engine.optional_spark import NeedsSpark, may_use_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,7 +127,7 @@ class RequestHandler:
 
     def needs_spark(self, event: Event) -> bool:
         """Whether a request is known to need Spark."""
-        return event.needs_spark or surely_needs_spark(event.request)
+        return event.needs_spark or _surely_needs_spark(event.request)
 
     def handle(self, event: Event) -> None:
         """Answer one request: write its progress, then its outcome."""
@@ -181,6 +181,26 @@ class RequestHandler:
         except subprocess.TimeoutExpired:
             return False
         return True
+
+
+def _surely_needs_spark(request: protocol.Request) -> bool:
+    """Whether a request needs Spark whatever its data are. Others are tried without."""
+    # These modules import pyspark, which most requests without a contract need not wait for.
+    if isinstance(request, protocol.SourceTestRequest):
+        from airflow_provider_odf.engine.contract import sources
+
+        return bool(sources.why_spark(request))
+    if isinstance(request, protocol.ContractTestRequest):
+        from airflow_provider_odf.engine.contract import history
+
+        return bool(history.why_spark(request))
+    if not isinstance(request, protocol.MergeRequest) or not may_use_arrow(request) or not request.inputs:
+        return True
+    if request.contract is None:
+        return False
+    from airflow_provider_odf.engine.contract import history
+
+    return bool(history.why_spark_after(request, request.contract))
 
 
 def _import_operations() -> None:

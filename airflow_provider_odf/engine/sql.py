@@ -1,7 +1,11 @@
-"""Expressions as SQL text. A call of a pyspark function takes several messages to the JVM, a text only one."""
+"""Expressions as SQL text. A call of a pyspark function takes several messages to the JVM, a text only one.
+
+Those of contracts also run in DataFusion (`contract.datafusion_scan`), where they mean the same.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from pyspark.sql import types as st
@@ -18,7 +22,18 @@ def text(value: str) -> Sql:
 
 def matches(value: Sql, pattern: str) -> Sql:
     """Return SQL that tests whether a text matches a regular expression."""
-    return f"{value} RLIKE {text(pattern)}"
+    return f"regexp_like({value}, {text(pattern)})"
+
+
+def select(columns: Iterable[Sql], rows: Sql, rest: Sql = "") -> Sql:
+    """Return a query for columns of other rows: a query, or what follows its FROM; ``rest`` are its further clauses."""
+    source = f"({rows}) AS r" if rows.startswith("SELECT ") else rows
+    return f"SELECT {', '.join(columns)} FROM {source} {rest}".rstrip()  # noqa: S608 - of names and conditions
+
+
+def count_if(condition: Sql) -> Sql:
+    """Return SQL for the number of rows for which a condition is true."""
+    return f"count({when(condition, '1')})"
 
 
 def first_group(value: Sql, pattern: str) -> Sql:

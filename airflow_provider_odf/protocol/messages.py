@@ -152,7 +152,8 @@ class MergeInput:
 
 
 SparkUse: TypeAlias = Literal["needed", "always"]
-"""When a merge uses Spark: if Arrow cannot do the work, or always, so that its tasks read and merge all rows."""
+"""When a merge or the test of a contract uses Spark: if it cannot be done without, or always, so that its tasks read
+all rows."""
 
 
 SLICE_RECORDS = 10_000_000
@@ -268,6 +269,7 @@ class ContractTestRequest:
     """Test a contract on a dataset's history up to a candidate. Rows from offset ``new_from`` on are new.
 
     ``merge`` is None for a derivative. ``as_of`` (RFC 3339) is the time that ages are measured at, empty for now.
+    ``spark`` is as in MergeRequest.
     """
 
     dataset_alias: str
@@ -278,6 +280,7 @@ class ContractTestRequest:
     schema: str
     merge: MergeStrategy | None = None
     as_of: str = ""
+    spark: SparkUse | None = None
 
 
 @dataclass(frozen=True)
@@ -291,7 +294,7 @@ class SourceTestRequest:
 
     There is one source for each model, also for models that only references need. ``as_of`` (RFC 3339) is the time
     that ages are measured at. ``dataset_alias`` (the contract's id) is part of the application's name.
-    ``failed_rows`` is a directory for Parquet files with failing rows.
+    ``failed_rows`` is a directory for Parquet files with failing rows. ``spark`` is as in MergeRequest.
     """
 
     dataset_alias: str
@@ -299,6 +302,7 @@ class SourceTestRequest:
     sources: tuple[Source, ...]
     as_of: str
     failed_rows: str | None = None
+    spark: SparkUse | None = None
 
 
 @dataclass(frozen=True)

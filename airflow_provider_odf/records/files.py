@@ -65,7 +65,7 @@ def local(
     :raises StorageError: it cannot be read, or the copy cannot be written.
     """
     is_object = object_stores.is_object(uri)
-    copy = _copy_of(uri, folder) if is_object or (read is not None and not _is_path(uri)) else None
+    copy = _copy_of(uri, folder) if is_object or (read is not None and not is_path(uri)) else None
     if copy is None:
         return uri
     if not touch(copy):
@@ -149,7 +149,7 @@ def _unfinished(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def open_file(uri: str) -> BinaryIO:
-    if _is_path(uri := local(uri)):
+    if is_path(uri := local(uri)):
         return open(uri, "rb")
     if object_stores.is_object(uri):
         return io.BufferedReader(_Object(uri), BLOCK)
@@ -208,7 +208,7 @@ def _part(uri: str, start: int, length: int) -> bytes:
 
 def open_parquet(uri: str, **options: Any) -> pq.ParquetFile:
     """Return an open Parquet file; ``options`` are those of pyarrow."""
-    return pq.ParquetFile(uri if _is_path(uri := local(uri)) else open_file(uri), **options)
+    return pq.ParquetFile(uri if is_path(uri := local(uri)) else open_file(uri), **options)
 
 
 def footer(uri: str) -> pq.FileMetaData:
@@ -327,7 +327,8 @@ def read_parquet(uri: str, columns: Sequence[str], filters: pc.Expression | None
         return pq.read_table(file, columns=list(columns), filters=filters)
 
 
-def _is_path(uri: str) -> bool:
+def is_path(uri: str) -> bool:
+    """Whether a data file is one of this machine, by its path."""
     return "://" not in uri and not uri.startswith("file:")
 
 
@@ -337,7 +338,7 @@ def _info(uri: str) -> fs.FileInfo:
 
 
 def _resolve(uri: str) -> tuple[Any, str]:
-    if _is_path(uri := local(uri)):
+    if is_path(uri := local(uri)):
         return fs.LocalFileSystem(), uri
     system, name = fs.FileSystem.from_uri(uri if "://" in uri else "file://" + uri.removeprefix("file:"))
     return system, name

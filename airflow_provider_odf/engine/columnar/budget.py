@@ -9,6 +9,9 @@ from pathlib import Path
 SHARE = 3
 """The rows take a third of the heap's limit. Sorting, encoding and the state need about as much again."""
 
+LEAST = 128 << 20
+"""Bytes that suffice for small data."""
+
 _UNITS = {"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from airflow_provider_odf.clauses import Limits, number_text
 from airflow_provider_odf.engine.spark_errors import refusal, root_cause
+from airflow_provider_odf.engine.sql import Sql, count_if
 
 ERRORS = (PySparkException, Py4JError)
 
@@ -148,10 +149,16 @@ class Failure:
 
 @dataclass(frozen=True)
 class Shown:
-    """SQL for what a report shows of a failing row: the value as text (None for no text), and the row as JSON."""
+    """SQL for what a report shows of a failing row: the value as text (None for no text), and the row as JSON.
+
+    ``columns`` are those of the row, of which ``masked`` are hidden, and ``values`` those of the text.
+    """
 
     text: str | None
     row: str
+    columns: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    masked: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -169,6 +176,32 @@ class Samples:
 
     rows: tuple[Sample, ...] = ()
     offsets: tuple[int, ...] = ()
+
+
+class Scan(Protocol):
+    """Rows on which conditions are tested."""
+
+    @property
+    def keyed(self) -> DataFrame:
+        """The rows that keys and references are tested over."""
+
+    def counts(self, conditions: Sequence[Condition]) -> list[Count | Failure]:
+        """Return the numbers of tested and failing rows of each condition, or its failure."""
+
+    def samples(self, conditions: Sequence[tuple[Condition, Shown]]) -> list[Samples]:
+        """Return failing rows of each condition."""
+
+    def failing(self, conditions: Mapping[str, Condition], column: str) -> DataFrame:
+        """Return the rows that fail conditions. The column of the name has an array with the names of these."""
+
+
+def measures_of_groups(key: Key, bad: Sql) -> Iterator[Sql]:
+    """Yield SQL for the numbers of a `Count`, in the order of `count_of`, over keys that have ``__rows`` rows each."""
+    yield "coalesce(sum(__rows), 0)"
+    yield f"coalesce(sum(CASE WHEN {bad} THEN __rows END), 0)"
+    yield count_if(bad)
+    yield count_if(key.complete)
+    yield f"coalesce(sum(CASE WHEN {key.complete} THEN __rows END), 0)"
 
 
 def count_of(condition: Condition, values: Iterator[Any]) -> Count:

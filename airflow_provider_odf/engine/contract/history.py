@@ -6,40 +6,140 @@ Keys and references are tested over the whole history.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TypeAlias
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import parquet_frame
+from airflow_provider_odf.engine.columnar import budget
+from airflow_provider_odf.engine.contract import datafusion_form, datafusion_scan
+from airflow_provider_odf.engine.contract.datafusion_scan import DataFusionScan
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
-from airflow_provider_odf.engine.contract.scan import Scan
-from airflow_provider_odf.engine.current_rows import current_rows
+from airflow_provider_odf.engine.contract.scan import SparkScan
+from airflow_provider_odf.engine.current_rows import current_rows, current_rows_by_key
+from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.sql import select
 from airflow_provider_odf.protocol import (
+    Contract,
     ContractReport,
     ContractTestRequest,
     ContractTestSuccess,
+    HistorySlice,
+    MergeRequest,
+    NewSlice,
     RelatedDataset,
 )
 from airflow_provider_odf.records import files
-from airflow_provider_odf.records.schema import decode
+from airflow_provider_odf.records.schema import decode, readable
+
+Progress: TypeAlias = Callable[[str], None]
 
 
-def execute(spark: SparkSession, request: ContractTestRequest, progress: Callable[[str], None]) -> ContractTestSuccess:
-    """Test the requested contract and return the report."""
-    progress(f"testing contract {request.contract.id} on {request.dataset_alias}")
-    return ContractTestSuccess(test(spark, request))
+def execute(
+    spark: SparkSession | None, request: ContractTestRequest, progress: Progress, heap: str | None = None
+) -> ContractTestSuccess:
+    """Test the requested contract and return the report. ``heap`` is the maximum heap of the JVM.
+
+    :raises NeedsSpark: ``spark`` is None, and the contract needs it.
+    """
+    return ContractTestSuccess(test(spark, request, progress, budget.of_heap(heap or "")))
 
 
-def test(spark: SparkSession, request: ContractTestRequest) -> ContractReport:
+def test(
+    spark: SparkSession | None,
+    request: ContractTestRequest,
+    progress: Progress = lambda _: None,  # noqa: PT028 - no test of pytest
+    memory_limit: int = budget.LEAST,  # noqa: PT028
+) -> ContractReport:
     """Return a report with one result for each check of the contract, in order.
 
     Without a schema in the request, the files define the columns.
+
+    :param memory_limit: bytes that aggregates without Spark may hold.
+    :raises NeedsSpark: ``spark`` is None, and the contract needs it.
     """
+    name = request.contract.id
+    progress(f"testing contract {name}")
+    try:
+        rows = _rows_without_spark(request, memory_limit)
+        tested = report(request.contract, {request.contract.model: replace(rows, as_of=request.as_of)})
+    except NeedsSpark as e:
+        progress(f"contract {name} is tested by Spark ({e})")
+        return _test_by_spark(required(spark), request)
+    progress(f"contract {name} is tested without Spark")
+    return tested
+
+
+def why_spark(request: ContractTestRequest) -> str:
+    """Return why Spark must test a contract, empty if it is tried without."""
+    if request.spark == "always":
+        return "spark = always"
+    if request.merge is None:
+        return "a derivative is computed by Spark"
+    if not all(map(files.is_path, (s.path for s in request.history))):
+        return "the data lie in an object store"
+    schema = _spark_schema(request.schema)
+    if schema is None:
+        return "the columns are unknown, or Spark lacks a type of one"
+    return datafusion_form.why_spark(request.contract, schema, _key(request))
+
+
+def why_spark_after(merge: MergeRequest, contract: Contract) -> str:
+    """Return why Spark must test the contract of a merge, as far as that is known before it, else an empty text."""
+    if merge.schema is None:
+        return datafusion_form.why_spark(contract, None)
+    return why_spark(test_after(merge, contract, (), merge.schema))
+
+
+def test_after(merge: MergeRequest, contract: Contract, new: Iterable[NewSlice], schema: str) -> ContractTestRequest:
+    """Return the request to test a contract on the result of a merge: its new slices, and the schema after it."""
+    return ContractTestRequest(
+        dataset_alias=merge.dataset_alias,
+        vocab=merge.vocab,
+        contract=contract,
+        history=(*merge.history, *(HistorySlice(s.path, s.offset_interval) for s in new)),
+        new_from=merge.next_offset,
+        schema=schema,
+        merge=merge.merge,
+        as_of=merge.system_time,
+        spark=merge.spark,
+    )
+
+
+def _rows_without_spark(request: ContractTestRequest, memory_limit: int) -> Rows:
+    schema = _spark_schema(request.schema)
+    if (why := why_spark(request)) or request.merge is None or schema is None:
+        raise NeedsSpark(why)
+    vocab, merge, offset = request.vocab, request.merge, quoted(request.vocab.offset_column)
+    columns = readable(decode(request.schema))
+    columns = pa.schema([f.with_nullable(True) for f in columns])
+    context = datafusion_scan.context(memory_limit)
+    every = datafusion_scan.rows_of(context, [s.path for s in request.history], columns, schema)
+    tested, unique_by = every, frozenset[str]()
+    if merge.traits.has_current_rows:
+        every = tested = current_rows_by_key(every, merge.primary_key, vocab)
+        unique_by = frozenset(c.lower() for c in merge.primary_key)
+    elif request.new_from > 0:
+        new = [s.path for s in request.history if s.offset_interval.end >= request.new_from]
+        rows = datafusion_scan.rows_of(context, new, columns, schema) if new else every
+        tested = select("*", rows, f"WHERE {offset} >= {request.new_from}")
+    scan = DataFusionScan(context, schema, every, tested, offset)
+    return Rows(schema, scan, vocab.columns, _key(request), unique_by, has_offsets=True)
+
+
+def _key(dataset: ContractTestRequest | RelatedDataset) -> tuple[str, ...]:
+    """Return the columns that identify a row to a reader."""
+    return (dataset.vocab.offset_column, *(dataset.merge.primary_key if dataset.merge else ()))
+
+
+def _test_by_spark(spark: SparkSession, request: ContractTestRequest) -> ContractReport:
     contract = request.contract
     rows = _rows(spark, request, request.new_from)
     related = {r.model: _rows(spark, r, 0) for r in contract.related if r.history}
@@ -52,7 +152,7 @@ def _rows(spark: SparkSession, dataset: ContractTestRequest | RelatedDataset, ne
     declared, offset = _spark_schema(dataset.schema), quoted(vocab.offset_column)
     if not history:
         none = spark.createDataFrame([], declared or T.StructType())
-        return Rows(none.schema, Scan(none, none, "true", offset, True), vocab.columns, has_offsets=True)
+        return Rows(none.schema, SparkScan(none, none, "true", offset, True), vocab.columns, has_offsets=True)
     every = parquet_frame.read(spark, [s.path for s in history], declared)
     is_small = files.are_small(s.path for s in history)
     if is_small:
@@ -61,18 +161,17 @@ def _rows(spark: SparkSession, dataset: ContractTestRequest | RelatedDataset, ne
     if merge is None:
         names = [name for name in every.columns if name not in vocab.columns[:3]]
         rows = current_rows(every, (), names, vocab)
-        scan = Scan(rows, rows, "true", offset, is_small)
+        scan = SparkScan(rows, rows, "true", offset, is_small)
     elif merge.traits.has_current_rows:
         rows = current_rows(every, merge.primary_key, (), vocab)
-        scan = Scan(rows, rows, "true", offset, is_small)
+        scan = SparkScan(rows, rows, "true", offset, is_small)
         unique_by = frozenset(c.lower() for c in merge.primary_key)
     else:
         tested = f"{offset} >= {new_from}"
         new = [s.path for s in history if s.offset_interval.end >= new_from]
         rows = parquet_frame.read(spark, new, declared).where(tested) if new else every.where("false")
-        scan = Scan(every, rows, tested, offset, is_small)
-    key = (vocab.offset_column, *(merge.primary_key if merge else ()))
-    return Rows(every.schema, scan, vocab.columns, key, unique_by, has_offsets=True)
+        scan = SparkScan(every, rows, tested, offset, is_small)
+    return Rows(every.schema, scan, vocab.columns, _key(dataset), unique_by, has_offsets=True)
 
 
 def _spark_schema(message: str | None) -> T.StructType | None:

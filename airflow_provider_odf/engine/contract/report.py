@@ -222,6 +222,8 @@ class _Model:
 
     def _alone(self, judged: Mapping[str, Query | Expectation]) -> Mapping[str, Verdict]:
         """Return the verdicts of clauses that need Spark jobs of their own."""
+        if not judged:
+            return {}
         scan = self._rows.scan
         queries = Queries(scan.keyed.sparkSession, self._rows.others, is_sensitive=self._hides_messages)
         columns = map(quoted, self._rows.schema.fieldNames())
@@ -260,7 +262,9 @@ class _Model:
         columns = [name for name in names if name.lower() in wanted]
         pairs = (f"{text(name)}, {self._in_json(name)}" for name in columns)
         example = measured.example and self._without_record(measured.example)
-        return Shown(example, f"to_json(named_struct({', '.join(pairs)}), map('ignoreNullFields', 'false'))")
+        row = f"to_json(named_struct({', '.join(pairs)}), map('ignoreNullFields', 'false'))"
+        masked = frozenset(name for name in columns if name.lower() in self._sensitive)
+        return Shown(example, row, tuple(columns), measured.shown if example else (), masked)
 
     def _in_json(self, name: str) -> str:
         """Return SQL of a column for JSON. Decimals are texts: as numbers of JSON they would lose digits."""

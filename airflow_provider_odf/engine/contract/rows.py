@@ -11,9 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.contract.conditions import Decided
+from airflow_provider_odf.engine.contract.conditions import Decided, Scan
 from airflow_provider_odf.engine.contract.fields import FieldSql, field_at
-from airflow_provider_odf.engine.contract.scan import Scan
 from airflow_provider_odf.engine.contract.texts import Declared
 from airflow_provider_odf.engine.schema import quoted
 

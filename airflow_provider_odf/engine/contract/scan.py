@@ -32,6 +32,7 @@ from airflow_provider_odf.engine.contract.conditions import (
     complete,
     count_of,
     first_rows,
+    measures_of_groups,
     samples_of,
 )
 from airflow_provider_odf.engine.schema import quoted
@@ -103,7 +104,7 @@ class ByKey:
         single, suspects = self.keys.single, self.keys.suspects
         if suspects is None:
             return dict.fromkeys(self.conditions, Count(single, 0, keys=single, complete=single))
-        measures = [sql for c, bad in self._bad().values() for sql in _measures_of_groups(c, bad)]
+        measures = [sql for c, bad in self._bad().values() for sql in measures_of_groups(c, bad)]
         row = self._groups(suspects).selectExpr(*(f"{sql} AS c{i}" for i, sql in enumerate(measures))).collect()[0]
         values = iter(row)
         counts = {index: count_of(c, values) for index, (c, _) in self._bad().items()}
@@ -141,15 +142,6 @@ class ByKey:
     @property
     def _names(self) -> tuple[str, ...]:
         return tuple(f"__key_{i}" for i in range(len(self.keys.columns)))
-
-
-def _measures_of_groups(key: Key, bad: str) -> Iterator[str]:
-    """Yield SQL for the numbers of a `Count`, in the order of `count_of`."""
-    yield "coalesce(sum(__rows), 0)"
-    yield f"coalesce(sum(CASE WHEN {bad} THEN __rows END), 0)"
-    yield f"count_if({bad})"
-    yield f"count_if({key.complete})"
-    yield f"coalesce(sum(CASE WHEN {key.complete} THEN __rows END), 0)"
 
 
 @dataclass(frozen=True)
@@ -219,8 +211,8 @@ def _rows_of_key(index: int) -> str:
 
 
 @dataclass(frozen=True)
-class Scan:
-    """A scan of rows that tests several conditions.
+class SparkScan:
+    """A scan of rows by Spark that tests several conditions.
 
     Keys and references are tested over the rows ``keyed``, values over those rows for which the SQL ``tested`` is true.
     ``tested_rows`` has the same rows as that filter, read at lower cost. ``offset`` is SQL for the order of the rows.
@@ -234,7 +226,6 @@ class Scan:
     _hashes: dict[tuple[str, ...], KeyHashes] = field(default_factory=dict, init=False, repr=False)
 
     def counts(self, conditions: Sequence[Condition]) -> list[Count | Failure]:
-        """Return the numbers of tested and failing rows of each condition, or its failure."""
         counts: dict[int, Count | Failure] = {}
         # Adaptive execution would start one more job for each shuffle. There is nothing to adapt: results have one row.
         with setting(self.keyed.sparkSession, "spark.sql.adaptive.enabled", "false"):
@@ -250,7 +241,6 @@ class Scan:
         return [counts[index] for index in range(len(conditions))]
 
     def samples(self, conditions: Sequence[tuple[Condition, Shown]]) -> list[Samples]:
-        """Return failing rows of each condition."""
         shown = {index: show for index, (_, show) in enumerate(conditions)}
         samples: dict[int, Samples] = {}
         for part in self._passes({index: condition for index, (condition, _) in enumerate(conditions)}):
@@ -258,7 +248,6 @@ class Scan:
         return [samples[index] for index in range(len(conditions))]
 
     def failing(self, conditions: Mapping[str, Condition], column: str) -> DataFrame:
-        """Return the rows that fail conditions. The column of the name has an array with the names of these."""
         numbered = dict(enumerate(conditions.values()))
         frame, flags = ByRow(self.keyed, numbered, self.tested).judged()
         names = (

@@ -17,19 +17,29 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from airflow_provider_odf.column_rules import RESERVED
-from airflow_provider_odf.engine.contract import json_types, parquet_files, text_files
+from airflow_provider_odf.engine.columnar import budget
+from airflow_provider_odf.engine.contract import (
+    datafusion_form,
+    datafusion_scan,
+    json_types,
+    parquet_files,
+    text_files,
+)
+from airflow_provider_odf.engine.contract.datafusion_scan import DataFusionScan
 from airflow_provider_odf.engine.contract.fields import field_at
 from airflow_provider_odf.engine.contract.json_types import Shapes
 from airflow_provider_odf.engine.contract.report import report
 from airflow_provider_odf.engine.contract.rows import ROW, Data, Other, Rows, Unreadable, value_column, with_malformed
-from airflow_provider_odf.engine.contract.scan import Scan
+from airflow_provider_odf.engine.contract.scan import SparkScan
 from airflow_provider_odf.engine.contract.texts import READ_AS, Declared, are_same
+from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.session import setting
 from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
-from airflow_provider_odf.engine.sql import ddl
+from airflow_provider_odf.engine.sql import ddl, select
 from airflow_provider_odf.protocol import (
     SERVICE_LEVEL,
     Check,
@@ -151,10 +161,65 @@ def _plain(text: str) -> str:
     return re.sub(r"^([\w.$]+(Exception|Error): )+", "", text.partition("\n")[0])
 
 
-def execute(spark: SparkSession, request: SourceTestRequest, progress: Callable[[str], None]) -> SourceTestSuccess:
-    """Test the requested contract and return the report."""
+def execute(
+    spark: SparkSession | None,
+    request: SourceTestRequest,
+    progress: Callable[[str], None],
+    heap: str | None = None,
+) -> SourceTestSuccess:
+    """Test the requested contract and return the report. ``heap`` is the maximum heap of the JVM.
+
+    :raises NeedsSpark: ``spark`` is None, and the contract or a source needs it.
+    """
     progress(f"testing contract {request.contract.id}")
-    return SourceTestSuccess(test(spark, request.contract, request.sources, request.failed_rows, request.as_of))
+    try:
+        found = _test_without_spark(request, budget.of_heap(heap or ""))
+    except NeedsSpark as e:
+        progress(f"contract {request.contract.id} is tested by Spark ({e})")
+        spark = required(spark)
+        found = test(spark, request.contract, request.sources, request.failed_rows, request.as_of)
+    else:
+        progress(f"contract {request.contract.id} is tested without Spark")
+    return SourceTestSuccess(found)
+
+
+def why_spark(request: SourceTestRequest) -> str:
+    """Return why Spark must test a contract, empty if it is tried without."""
+    if request.spark == "always":
+        return "spark = always"
+    if request.failed_rows is not None:
+        return "it writes failing rows"
+    if other := next((s for s in request.sources if s.problem or s.format != "parquet" or s.options), None):
+        return f"the data of {other.model} are not plain Parquet files"
+    return datafusion_form.why_spark(request.contract, None)
+
+
+def _test_without_spark(request: SourceTestRequest, memory_limit: int) -> ContractReport:
+    if why := why_spark(request):
+        raise NeedsSpark(why)
+    tested = _models(request.contract)
+    rows = {s.model: _without_spark(s, request, memory_limit) for s in request.sources if s.model in tested}
+    return _by_hand(report(request.contract, rows))
+
+
+def _without_spark(source: Source, request: SourceTestRequest, memory_limit: int) -> Rows:
+    checks = _checks(request.contract, source.model)
+    names = [name for path in source.paths for name in _names(path)]
+    schema = datafusion_scan.columns_of(names)
+    types = from_arrow_schema(schema)
+    key = _key(checks)
+    if why := datafusion_form.why_spark(replace(request.contract, checks=tuple(checks)), types, key):
+        raise NeedsSpark(why)
+    context = datafusion_scan.context(memory_limit)
+    rows = datafusion_scan.rows_of(context, names, schema, types)
+    numbered = select(["*", f"row_number() OVER () AS {quoted(ROW)}"], rows)
+    scan = DataFusionScan(context, types, numbered, numbered, quoted(ROW))
+    return Rows(types, scan, key=key, as_of=request.as_of)
+
+
+def _key(checks: Sequence[Check]) -> tuple[str, ...]:
+    """Return the columns that identify a row to a reader: the primary key."""
+    return next((check.columns for check in checks if check.kind == "primary_key"), ())
 
 
 def test(
@@ -235,14 +300,12 @@ def _filled(data: Data, checks: Sequence[Check]) -> Data:
 def _rows_of(data: Data, checks: Sequence[Check], others: Mapping[str, Other]) -> Rows:
     frame = data.frame.coalesce(1) if data.is_small else data.frame
     numbered = frame.selectExpr("*", f"monotonically_increasing_id() AS {quoted(ROW)}", *_computed(data))
-    scan = Scan(numbered, numbered, "true", quoted(ROW), data.is_small)
-    # The primary key identifies a row to a reader.
-    key = next((check.columns for check in checks if check.kind == "primary_key"), ())
+    scan = SparkScan(numbered, numbered, "true", quoted(ROW), data.is_small)
     return Rows(
         data.frame.schema,
         scan,
         data.system,
-        key,
+        _key(checks),
         types=data.types,
         malformed=data.malformed,
         others=others,

@@ -59,7 +59,7 @@ DECIMALS = frozenset({"number", "decimal", "numeric"})
 SCALARS = frozenset({*READ_AS, "string", "text", "varchar", "null"}) - {"variant"}
 """Logical types that the text of one value can have."""
 
-_MAX_FLOAT = "3.4028235e38D"
+_MAX_FLOAT, _INFINITY = "CAST('3.4028235e38' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)"
 
 
 def can_hold(kind: T.DataType, logical: str) -> bool:
@@ -147,7 +147,7 @@ def misfit(logical: str, value: str, kind: T.DataType) -> str | None:
     if logical in ("int", "integer") and isinstance(kind, T.LongType):
         return f"{value} NOT BETWEEN -2147483648 AND 2147483647"
     if logical == "float" and isinstance(kind, T.DoubleType):
-        return f"NOT isnan({value}) AND abs({value}) != double('Infinity') AND abs({value}) > {_MAX_FLOAT}"
+        return f"NOT isnan({value}) AND abs({value}) != {_INFINITY} AND abs({value}) > {_MAX_FLOAT}"
     return None
 
 

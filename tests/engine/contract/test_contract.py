@@ -3,6 +3,8 @@ from __future__ import annotations
 import base64
 import datetime as dt
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_provider_odf.engine.contract import history as engine
+from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.protocol import (
     Check,
     CheckResult,
@@ -67,7 +70,11 @@ def report(
     contract = Contract("urn:c", "m", "digest", checks)
     options = {"schema": history.schema, "vocab": DatasetVocabulary(), "history": history.slices, **options}
     request = ContractTestRequest("d", contract=contract, merge=merge, new_from=new_from, **options)
-    return engine.test(spark, request)
+    tested = engine.test(spark, replace(request, spark="always"))
+    with suppress(NeedsSpark):
+        without_spark = engine.test(None, request)
+        assert [repr(r) for r in without_spark.results] == [repr(r) for r in tested.results]  # NaN is not NaN
+    return tested
 
 
 def outcomes(results: Sequence[CheckResult]) -> list[tuple[str, str, str, int | None]]:
@@ -452,4 +459,4 @@ def test_execute(spark, tmp_path: Path):
     )
     success = engine.execute(spark, request, said.append)
     assert success.report.result == "passed"
-    assert said == ["testing contract urn:c on acc/cities"]
+    assert said == ["testing contract urn:c", "contract urn:c is tested without Spark"]

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from airflow_provider_odf.engine.contract.conditions import Count, Key, Sample, Shown
-from airflow_provider_odf.engine.contract.scan import KeyHashes, Scan
+from airflow_provider_odf.engine.contract.scan import KeyHashes, SparkScan
 
 pytestmark = pytest.mark.spark
 
@@ -35,7 +35,7 @@ CASES: dict[str, tuple[str, int | None]] = {
 def test_keys_by_hash(spark: SparkSession, case: str) -> None:
     query, suspects = CASES[case]
     frame = spark.sql(query)
-    by_row, by_hash = (Scan(frame, frame, "true", "id", is_small) for is_small in (True, False))
+    by_row, by_hash = (SparkScan(frame, frame, "true", "id", is_small) for is_small in (True, False))
     counts = by_row.counts([ONE, TWO])
     assert by_hash.counts([ONE, TWO]) == counts
     shown = Shown("CAST(a AS STRING)", "to_json(struct(id))")
@@ -53,7 +53,7 @@ def failed(count: Any) -> bool:
 
 def test_what_is_found(spark: SparkSession) -> None:
     frame = spark.sql("SELECT id, nullif(id, 5) % 999 AS a FROM range(1000)")
-    scan = Scan(frame, frame, "true", "id", is_small=False)
+    scan = SparkScan(frame, frame, "true", "id", is_small=False)
     complete = Key(("a",), is_complete=True)
     assert scan.counts([Key(("a",), is_complete=False), complete]) == [
         Count(1000, 2, failed_keys=1, keys=998, complete=999),
