@@ -1,19 +1,27 @@
 """From poll to published for a hundred rows that a query of Spark prepares: on a Connect server that is warm, and in a
-child process that starts Spark."""
+child process that starts Spark. And the same in one process whose session is warm."""
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
 from itertools import count
 
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.cycle.cycle import Cycle
+from airflow_provider_odf.cycle.messages import Outcome
+from airflow_provider_odf.cycle.run import run as run_cycle
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.load import load
+from airflow_provider_odf.runner import ConnectRunner, LocalRunner
 from benchmarks import check, odf, source
-from benchmarks.measure import Run, in_turns
+from benchmarks.measure import Run, in_turns, timed
 from benchmarks.report import Row, row
 from benchmarks.scale import Scale
 from tests.spark_servers import ConnectServer
 
 CASE = "connect"
-FLOOR, SERVER = "odf run, child process", "odf run, Connect server"
+FLOOR, SERVER, WARM = "odf run, child process", "odf run, Connect server", "in one process, Connect server"
 QUERY = "{kind: Sql, engine: spark, query: 'SELECT *, upper(name) AS title FROM input'}"
 
 
@@ -35,7 +43,19 @@ def run(scale: Scale) -> list[Row]:
             return odf.run(stores[name], manifest, *options[name])
 
         runs = in_turns({FLOOR: lambda: change(FLOOR), SERVER: lambda: change(SERVER)}, scale.reps)
+        (one,) = load([manifest]).manifests
+        runner = ends.enter_context(ConnectRunner(server.url, LocalRunner()))
+
+        def change_here() -> Run:
+            served.publish("prices.csv", next(versions[SERVER]))
+            cycle = Cycle(Store.open(stores[SERVER]), "prices", runner, Instant.now(), one, os.environ)
+            return timed(lambda: outcomes.append(run_cycle(cycle)))
+
+        outcomes: list[Outcome] = []
+        warm = [change_here() for _ in range(scale.reps + 1)][1:]
     for made in runs.values():
         check.said([run.text for run in made], "published 3 records")
     assert {run.jvms for run in runs[SERVER]} == {0}
-    return [row(CASE, FLOOR, runs[FLOOR]), row(CASE, SERVER, runs[SERVER], FLOOR, runs[FLOOR])]
+    check.said([str(outcome) for outcome in outcomes], "published 3 records")
+    rows = {SERVER: runs[SERVER], WARM: warm}
+    return [row(CASE, FLOOR, runs[FLOOR]), *(row(CASE, name, r, FLOOR, runs[FLOOR]) for name, r in rows.items())]
