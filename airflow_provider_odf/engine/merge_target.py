@@ -20,6 +20,7 @@ from airflow_provider_odf.engine.columnar.csv_input import CsvInput
 from airflow_provider_odf.engine.columnar.inputs import ColumnInput
 from airflow_provider_odf.engine.columnar.state import StoredRows, has_types, open_state, read_keys, unknown_keys
 from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
+from airflow_provider_odf.engine.size_settings import Size
 from airflow_provider_odf.engine.slices import fill_event_time
 from airflow_provider_odf.engine.strategies import append, kernel_of
 from airflow_provider_odf.engine.strategies.strategy import Input
@@ -29,23 +30,6 @@ from airflow_provider_odf.records import files
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.records.schema import OP
 from airflow_provider_odf.records.slice_file import SlicePlan, local_folder, write_files
-
-SMALL_SETTINGS = {
-    # For so few rows, compiling and adapting a plan takes longer than running it.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
-
-PARTITION = 64 * 1024 * 1024
-"""Bytes of files for each task of a merge in Spark."""
-
-BATCH_ROWS = 65_536
-"""Rows that Spark and a kernel exchange at once."""
-
-NARROW = 256
-"""Bytes of a row in its file up to which Spark need not limit the bytes of a batch. It measures them for every row,
-which takes a fifth of the time of a merge."""
 
 BROADCAST = 64 * 1024 * 1024
 """Maximum size in bytes of an input whose keys are broadcast to the keys of the state."""
@@ -63,20 +47,18 @@ class MergeTarget:
         self._next_offset = request.next_offset
         self._input_size = max(files.total_size(source.paths) for source in request.inputs)
         self._history_size = self.history.size
-        self.is_small = self._input_size + self._history_size <= files.SMALL
         self._current_rows: int | None = None
         self._state: StoredRows | None = None
         """The state that the last input was merged with."""
         self._room = memory_limit
         """Maximum number of bytes of the state in memory."""
 
-        self._partitions = (
-            1 if self.is_small else min(max((self._input_size + self._history_size) // PARTITION, 8), 2000)
-        )
+        cached = self.history.cache.rows if self.history.cache else 0
+        size = Size(self._input_size + self._history_size, self._history_size, self.history.records + cached)
+        self._partitions = size.tasks
         """Number of tasks of a merge in Spark."""
-        for key, value in (SMALL_SETTINGS if self.is_small else self._large_settings()).items():
-            if spark is not None:
-                spark.conf.set(key, value)
+        if spark is not None:
+            size.apply(spark)
 
     @property
     def _spark(self) -> SparkSession:
@@ -228,16 +210,6 @@ class MergeTarget:
         before = self.history.rows if self._current_rows is None else self._current_rows
         self._current_rows = before + changes.added - changes.removed
         return tuple(replace(new, rows_before=before, is_input_empty=is_input_empty) for new in written)
-
-    def _large_settings(self) -> dict[str, str]:
-        settings = {
-            "spark.sql.shuffle.partitions": str(self._partitions),
-            "spark.sql.execution.arrow.maxRecordsPerBatch": str(BATCH_ROWS),
-        }
-        rows = self.history.records + (self.history.cache.rows if self.history.cache else 0)
-        if rows and self._history_size / rows <= NARROW:
-            settings["spark.sql.execution.arrow.maxBytesPerBatch"] = str((1 << 31) - 1)
-        return settings
 
 
 def _nullable(table: pa.Table) -> pa.Table:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import SparkRuntimeException
 
-from airflow_provider_odf.engine import merge_target
+from airflow_provider_odf.engine import size_settings
 from airflow_provider_odf.errors import InvalidQuery, StorageError
 from airflow_provider_odf.protocol import Check, Contract, DatasetVocabulary
 from airflow_provider_odf.records import files, schema
@@ -248,6 +248,6 @@ def test_requests_run_at_once_in_one_session(polled: Make, tmp_path: Path) -> No
 
 
 def test_settings_stay_in_the_session_of_the_request(spark: SparkSession, polled: Make) -> None:
-    before = {key: spark.conf.get(key) for key in merge_target.SMALL_SETTINGS}
+    before = {key: spark.conf.get(key) for key in size_settings.SMALL_SETTINGS}
     polled("k BIGINT", "Append").poll([{"k": 1}])
-    assert {key: spark.conf.get(key) for key in merge_target.SMALL_SETTINGS} == before
+    assert {key: spark.conf.get(key) for key in size_settings.SMALL_SETTINGS} == before

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from airflow_provider_odf.column_rules import RESERVED
 from airflow_provider_odf.datafusion import NAME as DATAFUSION
 from airflow_provider_odf.engine import slices, sorted_shuffle
-from airflow_provider_odf.engine.merge_target import PARTITION, SMALL_SETTINGS
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.size_settings import Size
 from airflow_provider_odf.engine.strategies import strategy
 from airflow_provider_odf.engine.transform import difference, keyed, row_wise
 from airflow_provider_odf.engine.transform.analysis import Linear
@@ -91,11 +91,11 @@ class _Transform:
 
     def _fit(self, slices: Iterable[HistorySlice]) -> None:
         """Set Spark's settings by the size of the slices that the next frames read."""
-        size = files.total_size(s.path for s in slices)
-        self._is_small = size <= files.SMALL
-        partitions = {"spark.sql.shuffle.partitions": str(max(8, size // PARTITION))}
-        for key, value in (SMALL_SETTINGS if self._is_small else partitions).items():
-            self._spark.conf.set(key, value)
+        read = [*slices]
+        total = files.total_size(s.path for s in read)
+        size = Size(total, total, sum(s.offset_interval.count for s in read))
+        self._is_small = size.is_small
+        size.apply(self._spark)
 
     def run(self) -> TransformSuccess:
         """Analyze the query and, with a directory for the slice, compute the records."""
