@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.redaction import redact
 
 LONGEST_REASON = 2000
 """Characters of a reason."""
@@ -52,6 +51,8 @@ def checked_reason(text: str | None) -> str | None:
 
     :raises InvalidInput: it is too long.
     """
+    from airflow_provider_odf.redaction import redact
+
     words = (text or "").strip()
     if len(words) > LONGEST_REASON:
         raise InvalidInput(f"the reason has {len(words)} characters, but at most {LONGEST_REASON} are allowed")

@@ -7,23 +7,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from airflow_provider_odf.chain.dataset import dataset_at
-from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cli.options import TextFormat, absolute, note_new_store, print_problems
 from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.contract.binding import contract_location, of_dataset
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, OdfError, Place, Problem
-from airflow_provider_odf.inference.manifest_text import manifest as inferred_manifest
 from airflow_provider_odf.manifest.graph import alias_alone
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Loaded, Manifest
 from airflow_provider_odf.manifest.model import SetTransform
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetRef, DatasetUri, parse_ref
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.store import Store
 
 PathsArgument = Annotated[list[str], typer.Argument(help="Manifest files, or folders of them.", metavar="PATH")]
 
@@ -60,8 +60,13 @@ def load_manifests(paths: Sequence[str], store: Store | None) -> Loaded:
     def is_known(ref: str) -> bool:
         try:
             parsed = parse_ref(ref)
-            dataset = store.find(ref) if store is not None else None
-            return dataset is not None or (isinstance(parsed, DatasetUri) and dataset_at(parsed) is not None)
+            if store is not None and store.find(ref) is not None:
+                return True
+            if not isinstance(parsed, DatasetUri):
+                return False
+            from airflow_provider_odf.chain.dataset import dataset_at  # few manifests name an input by its location
+
+            return dataset_at(parsed) is not None
         except (OdfError, OSError, ValueError):
             return False
 
@@ -151,6 +156,8 @@ def new(
 ) -> None:
     """Print a manifest with the schema, the key and the merge strategy that fit one or two samples of a source.
     Comments say why. Reads CSV, JSON, GeoJSON and Parquet."""
+    from airflow_provider_odf.inference.manifest_text import manifest as inferred_manifest
+
     target = None if output is None else absolute(str(output))
     samples = [sample] if newer is None else [sample, newer]
     text = inferred_manifest(samples, name, None if target is None else target.parent)

@@ -33,7 +33,6 @@ from airflow_provider_odf.cli.options import (
 )
 from airflow_provider_odf.cycle.cycle import Cycle, settings_of
 from airflow_provider_odf.cycle.messages import Outcome, Progress, silent
-from airflow_provider_odf.cycle.push import Push
 from airflow_provider_odf.cycle.run import run_all, run_push
 from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, UnexpectedError
 from airflow_provider_odf.owned_folders import TemporaryDirectory
@@ -140,6 +139,8 @@ def push(
 
     If the dataset has a polling source, the files are read as if that source had fetched them.
     """
+    from airflow_provider_odf.cycle.push import Push
+
     choice = spark_choice(spark)
     time = instant(system_time)
     target = existing_store(store) if manifest is None else open_store(store)

@@ -44,8 +44,6 @@ from airflow_provider_odf.cli.options import (
 )
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.health.facts import read_facts
-from airflow_provider_odf.health.health import Runs, health
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.protocol import DatasetVocabulary
 from airflow_provider_odf.wording import counted, printable, suggestion
@@ -58,6 +56,9 @@ def list_datasets(store: StoreOption = None, how: RowFormatOption = "table") -> 
 
     Health is what chains and contracts say now. It does not know runs of Airflow.
     """
+    from airflow_provider_odf.health.facts import read_facts  # and with it contracts, which other commands do not need
+    from airflow_provider_odf.health.health import Runs, health
+
     now = datetime.now(UTC)
     target = existing_store(store)
     rows, code = [], 0

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.contract.service_levels import PROMISES
 from airflow_provider_odf.cycle.exchange import without_shared_copy
 from airflow_provider_odf.cycle.messages import Limits, Progress, silent
 from airflow_provider_odf.errors import ChainCorrupted, ManifestInvalid
@@ -162,8 +161,11 @@ class Cycle:
     @property
     def promises(self) -> tuple[Check, ...]:
         """Clauses of the dataset's contract about the dataset over time."""
-        checks = self.contract.checks if self.contract is not None else ()
-        return tuple(check for check in checks if check.kind in PROMISES)
+        if self.contract is None:
+            return ()
+        from airflow_provider_odf.contract.service_levels import PROMISES
+
+        return tuple(check for check in self.contract.checks if check.kind in PROMISES)
 
     @cached_property
     def _contract_document(self) -> ContractFile | None:

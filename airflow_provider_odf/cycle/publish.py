@@ -16,7 +16,6 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slices import count_in_all
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN
 from airflow_provider_odf.cycle import candidates
-from airflow_provider_odf.cycle.contract_context import with_context
 from airflow_provider_odf.cycle.history import history_of
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.evolution.inputs import merge_of
@@ -148,6 +147,8 @@ def _publication(
 def _request(
     cycle: Cycle, dataset: Dataset, candidate: Candidate, contract: protocol.Contract
 ) -> protocol.ContractTestRequest:
+    from airflow_provider_odf.cycle.contract_context import with_context
+
     state = cycle.states(dataset, candidate.candidate)
     return protocol.ContractTestRequest(
         dataset_alias=candidate.dataset,

@@ -16,7 +16,6 @@ from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.messages import Candidate, NewInput, Outcome, UpToDate
 from airflow_provider_odf.cycle.poll import poll
 from airflow_provider_odf.cycle.publish import contract_test, judge, publish
-from airflow_provider_odf.cycle.push import push
 from airflow_provider_odf.cycle.transform import make_candidate, new_input
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import CandidateRejected, OdfError
@@ -86,6 +85,8 @@ def run(cycle: Cycle) -> Outcome:
 
 def run_push(cycle: Cycle, data: Push) -> Outcome:
     """Merge, test and publish pushed data, and return the outcome; errors are in it."""
+    from airflow_provider_odf.cycle.push import push
+
     return _outcome(cycle, lambda cycle: push(cycle, data))
 
 

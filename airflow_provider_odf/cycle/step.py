@@ -11,7 +11,6 @@ from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.cycle import candidates, held_back
-from airflow_provider_odf.cycle.contract_context import with_context
 from airflow_provider_odf.cycle.exchange import workplace
 from airflow_provider_odf.cycle.messages import Candidate, UpToDate
 from airflow_provider_odf.errors import CommitConflict, StillRejected
@@ -87,8 +86,11 @@ class Step:
 
     def contract(self) -> protocol.Contract | None:
         """Return the contract with what the engine cannot see."""
-        contract = self.cycle.contract
-        return contract and with_context(self.cycle, contract, self.dataset, self.base.head, self.system_time)
+        if (contract := self.cycle.contract) is None:
+            return None
+        from airflow_provider_odf.cycle.contract_context import with_context
+
+        return with_context(self.cycle, contract, self.dataset, self.base.head, self.system_time)
 
     def declare(self, schema: str | None) -> None:
         """Draft the SetDataSchema of new columns, if there are any."""

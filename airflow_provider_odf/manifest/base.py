@@ -39,7 +39,12 @@ class Model(BaseModel):
     """Type of the specification: immutable, without properties that the specification does not have."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, validate_by_name=True, validate_by_alias=True
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        defer_build=True,  # a command needs few of the models, and to build them all takes a tenth of a second
     )
 
 

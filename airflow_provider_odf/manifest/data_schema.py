@@ -197,7 +197,3 @@ class DataSchema(Model):
 
     fields: tuple[DataField, ...]
     extra: ExtraAttributes | None = None
-
-
-for _model in (DataTypeList, DataTypeMap, DataTypeOption, DataTypeStruct, DataField, DataSchema):
-    _model.model_rebuild()

@@ -155,7 +155,7 @@ def _variable(text: str) -> str:
 class EnvironmentValue(BaseModel):
     """Place of a value for ``${{ env.NAME }}`` in Airflow: a variable, or a field of a connection."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     variable: Annotated[str, Field(min_length=1)] | None = None
     connection: Annotated[str, Field(min_length=1)] | None = None
@@ -179,7 +179,7 @@ class EnvironmentValue(BaseModel):
 class FolderSettings(BaseModel):
     """Airflow's settings of a dataset. With ``schedule`` None the DAG runs only by hand."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     schedule: Annotated[str, AfterValidator(_schedule)] | None = "@hourly"
     poke_interval: Annotated[float, Field(strict=True, ge=1, le=_LONGEST_WAIT)] | None = None
@@ -204,7 +204,7 @@ class FolderSettings(BaseModel):
 class SettingsFile(BaseModel):
     """``odf.yaml``: settings of all datasets in the folder and below, and of single datasets."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     defaults: FolderSettings = FolderSettings()
     datasets: dict[str, FolderSettings] = {}

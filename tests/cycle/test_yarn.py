@@ -162,7 +162,8 @@ def test_an_application_ends_after_its_task_was_killed(cluster: Yarn, store: Sto
     program = f"""
 import time
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.protocol import *
+from airflow_provider_odf.protocol.data import *
+from airflow_provider_odf.protocol.messages import *
 from airflow_provider_odf.runner import SparkSubmitRunner
 runner = SparkSubmitRunner("yarn", deploy_mode="cluster", exchange=Store.open({store.uri!r}).exchange)
 runner.submit({slow!r}, on_engine=lambda engine: print(engine.version, flush=True))

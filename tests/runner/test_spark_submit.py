@@ -290,7 +290,8 @@ def is_alive(pid: int) -> bool:
 def test_spark_submit_ends_with_a_task_that_is_killed(stubborn: Path, raw_query) -> None:
     program = f"""
 import time
-from airflow_provider_odf.protocol import *
+from airflow_provider_odf.protocol.data import *
+from airflow_provider_odf.protocol.messages import *
 from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
 runner = SparkSubmitRunner("local[1]", spark_submit={str(stubborn)!r})
 runner.submit(RawQueryRequest(("/none",), "/none", Transform("spark", ()), ReadStep("Csv")))
