@@ -4,8 +4,9 @@ Spark starts with the first request that needs it.
 
 Spark is a JVM of this process, or a Spark Connect server.
 
-Each line has a number from the client, a space and the JSON of the protocol. The process and the JVM end at an empty
-line, at the end of the input, or when the parent or the JVM ends.
+Each line has a number from the client, a space and the JSON of the protocol. In that of a request a 1 comes before the
+JSON, with a space, if it was tried without Spark, else a 0. The process and the JVM end at an empty line, at the end of
+the input, or when the parent or the JVM ends.
 """
 
 from __future__ import annotations
@@ -109,8 +110,8 @@ def _read_requests(events: Events) -> None:
     for line in iter(sys.stdin.buffer.readline, b""):
         if not line.strip():
             break
-        number, _, text = line.decode().partition(" ")
-        events.put(Event(number, protocol.loads_request(text)))
+        number, needs_spark, text = line.decode().split(" ", 2)
+        events.put(Event(number, protocol.loads_request(text), needs_spark == "1"))
     events.put(None)
 
 

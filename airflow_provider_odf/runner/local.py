@@ -1,5 +1,5 @@
 """An engine in a child process, which starts Spark with the first request that needs it: one JVM for all requests of a
-runner, or a session of a Spark Connect server.
+runner, or a session of a Spark Connect server. It is not started for small merges that need no Spark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from airflow_provider_odf.engine import archive, jvm
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.owned_folders import TemporaryDirectory
 from airflow_provider_odf.runner import apps, memory
-from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Reports, Runner, Tail, settle
+from airflow_provider_odf.runner.own_process import OwnProcess, Take, is_small
+from airflow_provider_odf.runner.runner import OnEngine, OnProgress, Pending, Runner, Tail, settle
 from airflow_provider_odf.source import uris
 
 EVERY_PROCESSOR = "local[*]"
@@ -49,7 +50,8 @@ _OF_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 
 
 class LocalRunner(Runner):
-    """The default runner: ``local[*]`` in a child process, which ends with this one.
+    """The default runner: ``local[*]`` in a child process, which ends with this one. Small merges that need no Spark
+    run in this process.
 
     ``conf`` are Spark settings. Their ``spark.driver.memory`` is the heap, else ``ODF_LOCAL_MEMORY`` of the environment
     (see ``runner.memory``), else Java's default, a quarter of the memory. ``threads`` requests run concurrently; others
@@ -80,21 +82,42 @@ class LocalRunner(Runner):
         self._conf = {**bounds.conf, **settings}
         self._settings = {"master": f"local[{bounds.tasks}]" if is_bounded else master, "threads": threads}
         self._environment = bounds.environment
+        self._threads = threads
         self._child: _Child | None = None
+        self._own: OwnProcess | None = None
         # Reentrant: a signal handler may close the runner in the thread that is submitting a request.
         self._lock = threading.RLock()
 
     def submit(
         self, request: protocol.Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
     ) -> Future[protocol.Success]:
-        reports = Reports(on_progress, on_engine)
+        pending = Pending.of(on_progress, on_engine)
         with self._lock:
-            if self._child is None or self._child.has_ended:
-                self._child = _Child(
-                    self._of_application(request), self._environment, self._remote, reads_objects=self._reads_objects
-                )
-                self.started += 1
-            return self._child.ask(request, reports)
+            if self._remote is None and is_small(request):
+                if self._own is None:
+                    self._own = OwnProcess(self._threads, self._conf.get("spark.driver.memory", ""), self._with_spark)
+                self._own.ask(request, pending)
+            else:
+                self._engine_for(request).ask(request, pending)
+        return pending.future
+
+    def _with_spark(self, request: protocol.Request, take: Take) -> None:
+        """Answer a request, unless the runner was closed."""
+        with self._lock:
+            if (pending := take()) is None:
+                return
+            try:
+                self._engine_for(request).ask(request, pending, needs_spark=True)
+            except errors.OdfError as e:
+                pending.future.set_exception(e)
+
+    def _engine_for(self, request: protocol.Request) -> _Child:
+        if self._child is None or self._child.has_ended:
+            self._child = _Child(
+                self._of_application(request), self._environment, self._remote, reads_objects=self._reads_objects
+            )
+            self.started += 1
+        return self._child
 
     def _of_application(self, request: protocol.Request) -> dict[str, object]:
         """Return the settings of an engine. The first request names the application, which answers later ones too, and
@@ -108,6 +131,9 @@ class LocalRunner(Runner):
     def close(self) -> None:
         with self._lock:
             child, self._child = self._child, None
+            own, self._own = self._own, None
+            if own is not None:
+                own.end()
         if child is not None:
             child.end()
             if self._remote is None:
@@ -120,12 +146,6 @@ class Remote:
 
     url: str = field(repr=False)
     code: Path
-
-
-@dataclass(frozen=True)
-class _Pending:
-    future: Future[protocol.Success]
-    reports: Reports
 
 
 class _Child:
@@ -155,7 +175,7 @@ class _Child:
         self.has_ended = False
         self._patience: float = _PATIENCE_SECONDS
         self._scratch = TemporaryDirectory("spark")
-        self._pending: dict[str, _Pending] = {}
+        self._pending: dict[str, Pending] = {}
         self._numbers = itertools.count(1)
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         own = {"work": str(self._scratch.path), "parent": os.getpid()}
@@ -172,19 +192,16 @@ class _Child:
         self._responses.start()
         self._requests.start()
 
-    def ask(self, request: protocol.Request, reports: Reports) -> Future[protocol.Success]:
-        future: Future[protocol.Success] = Future()
-        future.set_running_or_notify_cancel()
+    def ask(self, request: protocol.Request, pending: Pending, *, needs_spark: bool = False) -> None:
         number = str(next(self._numbers))
-        line = f"{number} {protocol.dumps_request(request)}\n".encode()
-        self._pending[number] = _Pending(future, reports)
+        line = f"{number} {int(needs_spark)} {protocol.dumps_request(request)}\n".encode()
+        self._pending[number] = pending
         self._lines.put(line)
         # Either `_clean_up` fails the request, or it has run before.
         if self.has_ended and self._pending.pop(number, None) is not None:
-            future.set_exception(
+            pending.future.set_exception(
                 errors.EngineLost("the Spark process exited unexpectedly: see the engine log, then run again")
             )
-        return future
 
     def end(self) -> None:
         """End the process and fail its pending requests."""

@@ -72,6 +72,20 @@ class Reports:
             logging.getLogger(__name__).exception("progress could not be reported: %s", progress.message)
 
 
+@dataclass(frozen=True)
+class Pending:
+    """A request without its final response."""
+
+    future: Future[protocol.Success]
+    reports: Reports
+
+    @classmethod
+    def of(cls, on_progress: OnProgress | None, on_engine: OnEngine | None) -> Pending:
+        future: Future[protocol.Success] = Future()
+        future.set_running_or_notify_cancel()
+        return cls(future, Reports(on_progress, on_engine))
+
+
 def settle(future: Future[protocol.Success], response: protocol.Response) -> None:
     """Set the result or error of a future from a final response."""
     if isinstance(response, protocol.InvalidQuery):

@@ -28,6 +28,7 @@ from airflow_provider_odf.errors import (
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.manifest.manifest import Manifest
+from airflow_provider_odf.protocol import SparkUse
 from airflow_provider_odf.runner.local import LocalRunner
 
 from .conftest import NoEngine, Publisher, Run, Write, cycle_of
@@ -288,15 +289,17 @@ def test_the_state_of_a_long_chain_of_append_is_kept(write: Write, run: Run, sto
     assert replay(store.dataset("prices")).last_offset == 64
 
 
-def test_many_datasets_share_one_engine(write: Write, store: Store, engine: LocalRunner) -> None:
+@pytest.mark.parametrize(("spark", "engines"), [("needed", 0), ("always", 1)])
+def test_many_datasets_share_one_engine(write: Write, store: Store, spark: SparkUse, engines: int) -> None:
+    """Small merges without Spark need none."""
     from airflow_provider_odf.cycle.run import run_all
 
     write("in/1.csv", "sku,price\na,1\n")
     names = [f"prices-{n}" for n in range(4)]
     manifests = [one(write(f"{name}.yaml", PRICES.replace("name: prices", f"name: {name}"))) for name in names]
     with LocalRunner("local[2]") as runner:
-        outcomes = list(run_all([cycle_of(store, manifest, runner) for manifest in manifests]))
-        assert runner.started == 1
+        outcomes = list(run_all([dataclasses.replace(cycle_of(store, m, runner), spark=spark) for m in manifests]))
+        assert runner.started == engines
     assert [(o.dataset, str(o)) for o in outcomes] == [(n, "published 1 record (offsets 0..0)") for n in names]
 
 

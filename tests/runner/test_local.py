@@ -227,7 +227,8 @@ def test_engine_dies_with_a_parent_that_is_killed_while_a_job_runs(tmp_path: Pat
     (tmp_path / "rows.csv").write_text("1\n")
     program = f"""
 import os, sys, time
-from airflow_provider_odf.protocol import *
+from airflow_provider_odf.protocol.data import *
+from airflow_provider_odf.protocol.messages import *
 from airflow_provider_odf.runner import LocalRunner
 runner = LocalRunner("local[2]")
 step = ReadStep("Csv", (Column("a", "INT"),))
@@ -271,7 +272,8 @@ def test_wrong_java_home_is_told(raw_query, monkeypatch: pytest.MonkeyPatch, tmp
 
 CLOSED_BY_A_SIGNAL = """
 import os, signal, sys, threading
-from airflow_provider_odf.protocol import *
+from airflow_provider_odf.protocol.data import *
+from airflow_provider_odf.protocol.messages import *
 from airflow_provider_odf.runner import LocalRunner
 runner = LocalRunner("local[2]")
 def stop(*_):
