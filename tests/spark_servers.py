@@ -10,7 +10,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from airflow_provider_odf.engine import jvm
@@ -22,11 +22,11 @@ LEAN = " ".join(jvm.SHORT_JOBS)
 
 @contextmanager
 def standalone(
-    folder: Path, workers: int = 1, hidden: Path | None = None, memory: str = "1g", *, are_bound: bool = False
+    folder: Path, workers: int = 1, hidden: Path | None = None, memory: str = "1g", share: float | None = None
 ) -> Iterator[str]:
     """The URL of a standalone cluster with one core and one process for each worker. They see a hidden folder empty.
 
-    If they are bound, each runs on a processor of its own, with all its executors and their threads.
+    With a ``share``, each has so many processors at most, with all its executors, if this process may limit it.
     """
     port, master_ui, *worker_ui = free_ports(2 + workers)
     url = f"spark://127.0.0.1:{port}"
@@ -34,11 +34,11 @@ def standalone(
     environment = os.environ | {"SPARK_HOME": jvm.spark_home(), "SPARK_DAEMON_MEMORY": "300m"}
     place = ["--host", "127.0.0.1", "--webui-port"]
     roles, before = [("master.Master", [*place, str(master_ui), "--port", str(port)])], [list[str]()]
-    for number, ui in enumerate(worker_ui):
+    for ui in worker_ui:
         size = ["--cores", "1", "--memory", memory, "--work-dir", str(folder / f"work-{ui}")]
         roles.append(("worker.Worker", [*place, str(ui), *size, url]))
-        before.append([*(without(hidden) if hidden else ()), *(("taskset", "-c", str(number)) if are_bound else ())])
-    with open(folder / "cluster.log", "wb") as log:
+        before.append([*(without(hidden) if hidden else ())])
+    with open(folder / "cluster.log", "wb") as log, ExitStack() as groups:
         processes = [
             subprocess.Popen(
                 [*prefix, spark, f"org.apache.spark.deploy.{role}", *arguments],
@@ -48,6 +48,8 @@ def standalone(
             )
             for prefix, (role, arguments) in zip(before, roles, strict=True)
         ]
+        for process in processes[1:] if share else ():
+            groups.enter_context(_limited(process.pid, share))
         try:
             wait_until(lambda: _workers(master_ui) == workers, 180)
             yield url
@@ -56,6 +58,25 @@ def standalone(
                 process.terminate()
             for process in processes:
                 process.wait()
+
+
+@contextmanager
+def _limited(pid: int, share: float) -> Iterator[None]:
+    """Give a process, and those that it will start, so many processors at most, if this process may make a control
+    group, of version 1 or 2."""
+    root, period = Path("/sys/fs/cgroup"), 20_000
+    quota, is_first = int(share * period), (root / "cpu").is_dir()
+    group = root / "cpu" / f"odf-{pid}" if is_first else root / f"odf-{pid}"
+    first = {"cpu.cfs_period_us": f"{period}", "cpu.cfs_quota_us": f"{quota}"}
+    with suppress(OSError):
+        group.mkdir()
+        for name, text in (
+            (first if is_first else {"cpu.max": f"{quota} {period}"}) | {"cgroup.procs": f"{pid}"}
+        ).items():
+            (group / name).write_text(text)
+    yield
+    with suppress(OSError):
+        group.rmdir()
 
 
 class ConnectServer:
