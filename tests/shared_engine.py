@@ -63,9 +63,9 @@ class _Client(StreamRequestHandler):
     def handle(self) -> None:
         lock = threading.Lock()
         for line in self.rfile:
-            number, _, text = line.decode().partition(" ")
-            if not text.strip():
+            if not line.strip():
                 break
+            number, _, text = line.decode().split(" ", 2)
             request = protocol.loads_request(text)
             operation = protocol.operation(request)
 
