@@ -388,6 +388,7 @@ def test_lineage_of_a_cycle_that_publishes_and_one_that_is_rejected(
     datahub.mkdir()
     monkeypatch.setenv("AIRFLOW__ODF__DATAHUB_FILE", str(datahub))
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example.org/af")
+    monkeypatch.setenv("AIRFLOW__ODF__SPARK", "always")
     run(dags, "coffee-prices", {"openlineage": OUTER})
     assert roots(lineage.all()) == {("night", "nightly.trigger", OUTER["parentRunId"])}
     folder = Path(dags.dag_folder) / "data"

@@ -47,8 +47,7 @@ sys.exit(subprocess.run([*hidden, sys.executable, "-c", DRIVER, place], cwd=here
 ANSWERS = """
 import sys
 from airflow_provider_odf.engine import mailbox
-from airflow_provider_odf.protocol.data import *
-from airflow_provider_odf.protocol.messages import *
+from airflow_provider_odf.protocol import MergeSuccess, Progress, dumps_response, loads_request
 box = mailbox.at(sys.argv[1])
 driver = mailbox.Driver(box)
 request = loads_request(driver.request())
