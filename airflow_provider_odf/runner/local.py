@@ -108,7 +108,7 @@ class LocalRunner(Runner):
                 return
             try:
                 self._engine_for(request).ask(request, pending, needs_spark=True)
-            except errors.OdfError as e:
+            except Exception as e:  # no memory, no room on the disk: nobody else waits for the answer
                 pending.future.set_exception(e)
 
     def _engine_for(self, request: protocol.Request) -> _Child:

@@ -80,7 +80,7 @@ class OwnProcess:
         except NeedsSpark:
             self._with_spark(request, lambda: self._pending.pop(number, None))
             return
-        except Exception as e:  # a library is missing
+        except BaseException as e:  # a library is missing, or one that is not of Python panics
             response = protocol.InternalError(f"{type(e).__name__}: {e}", format_exc())
         if self._pending.pop(number, None) is not None:
             settle(pending.future, response)

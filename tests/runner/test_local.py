@@ -106,6 +106,15 @@ def test_a_merge_in_columns_starts_no_jvm_until_spark_is_needed(raw_query, appli
         assert len(jvms() - before) == runner.started == 1
 
 
+def test_a_merge_whose_engine_cannot_start_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It begins in this process, and finds there that a value needs Spark."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with LocalRunner("local[2]") as runner:
+        answer = runner.submit(merge_of(tmp_path, "rows", [dt.date(1850, 1, 2)]))
+        with pytest.raises((OSError, errors.OdfError), match="gone"):
+            answer.result(60)
+
+
 def test_spark_always_reads_and_merges_in_tasks_the_same_bytes(tmp_path: Path) -> None:
     said: dict[str, list[str]] = {"needed": [], "always": []}
     hashes = []

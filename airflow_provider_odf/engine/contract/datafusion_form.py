@@ -139,7 +139,7 @@ _ESCAPE = r"\\(?:[dwDWsS]|x\{[0-9a-f]+\}|[!-/:-@\[-`{-~ ])"
 _IN_CLASS = r"(?:[^\\\[\]&^-]|\\x\{[0-9a-f]+\}|\\[!-/:-@\[-`{-~ ])"
 _CLASS = rf"\[\^?(?:\\[dws]|{_IN_CLASS}(?:-{_IN_CLASS})?)*-?\]"
 _REPEAT = r"(?:[*+?]|\{\d+(?:,\d*)?\})\??(?![*+?{])"
-_SAME = re.compile(rf"(?:{_CLASS}|{_ESCAPE}|\\[Az]|\(\?:|[()|^$.]|[^\\\[\](){{}}.*+?^$|]|{_REPEAT})*")
+_SAME = re.compile(rf"(?:{_CLASS}|{_ESCAPE}|\\[Az]|\(\?:|\((?!\?)|[)|^$.]|[^\\\[\](){{}}.*+?^$|]|{_REPEAT})*")
 
 
 def _is_re2(arguments: Mapping[str, Any]) -> bool:
