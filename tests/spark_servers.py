@@ -37,7 +37,7 @@ def standalone(
     for ui in worker_ui:
         size = ["--cores", "1", "--memory", memory, "--work-dir", str(folder / f"work-{ui}")]
         roles.append(("worker.Worker", [*place, str(ui), *size, url]))
-        before.append([*(without(hidden) if hidden else ())])
+        before.append(list(without(hidden)) if hidden else [])
     with open(folder / "cluster.log", "wb") as log, ExitStack() as groups:
         processes = [
             subprocess.Popen(

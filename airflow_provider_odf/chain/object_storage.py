@@ -11,7 +11,6 @@ import io
 import json
 import shutil
 import time
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -20,7 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 from uuid import uuid4
-from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from airflow_provider_odf import closed_files, object_stores
 from airflow_provider_odf.chain.storage import PENDING, FileInfo, is_ref, ref_file
@@ -97,10 +96,12 @@ class BlockCopies:
             return 0
         try:
             with ZipFile(io.BytesIO(data)) as pack:
-                for name in pack.namelist():
-                    self.put(name, pack.read(name))
-                return len(pack.namelist())
-        except (BadZipFile, NotImplementedError, ValueError, zlib.error):
+                names = pack.namelist()
+                for name in names:
+                    if not self.has(name):
+                        self.put(name, pack.read(name))
+                return len(names)
+        except Exception:  # what a damaged archive raises depends on the damage
             return 0
 
     def pack(self, hashes: Iterable[str]) -> None:

@@ -185,7 +185,7 @@ def connect(url: str, app_name: str, code: str, request: Request, before: SparkS
         before.stop()  # else pyspark would still use it as its default session
         before = None
     remote = _open(url, app_name, code) if before is None else before
-    if remote.conf.get(_HAS_WORKER, None) is None and _needs_worker(request):
+    if _needs_worker(request) and remote.conf.get(_HAS_WORKER, None) is None:
         try:
             start_worker(remote, request)
         except Exception:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import airflow_provider_odf
+from tests.manifests import polled
 
 PACKAGE = Path(airflow_provider_odf.__file__).parent
 
@@ -19,18 +20,12 @@ LIBRARIES = {
     *("openlineage", "pandas", "pyarrow", "pyspark", "regex", "rich", "sqlglot", "tenacity", "yaml"),
 }
 
-ROOT = """
-kind: DatasetSnapshot
-version: 1
-content:
-  name: prices
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {kind: FilesGlob, path: prices-*.csv}
-      read: {kind: Csv, header: true, schema: [id BIGINT, price DOUBLE]}
-      merge: {kind: Snapshot, primaryKey: [id]}
-"""
+ROOT = polled(
+    "prices",
+    "{kind: FilesGlob, path: prices-*.csv}",
+    "{kind: Csv, header: true, schema: [id BIGINT, price DOUBLE]}",
+    "{kind: Snapshot, primaryKey: [id]}",
+)
 
 
 def imported(folder: Path, *command: str) -> tuple[set[str], set[str]]:

@@ -85,6 +85,16 @@ class Key:
         """SQL that is true for a key without nulls."""
         return complete(self.columns)
 
+    @property
+    def of_groups(self) -> Key:
+        """The same condition on rows that are groups of equal keys, whose columns are `group_columns`."""
+        return replace(self, columns=group_columns(self.columns))
+
+
+def group_columns(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the columns of a key in rows that are groups of equal keys."""
+    return tuple(f"__key_{i}" for i in range(len(columns)))
+
 
 def complete(columns: Iterable[str]) -> str:
     """Return SQL that is true if none of some columns, given as SQL, is null."""

@@ -102,7 +102,7 @@ def _rules(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_field(check: Check, types: Types, field: FieldSql) -> str:
-    if field.levels or field.parent:
+    if _is_nested(field):
         return "it is about a nested field"
     if not isinstance(field.type, types):
         return f"it is about a column of type {field.type_name}"
@@ -131,8 +131,12 @@ def _unshown(keys: Iterable[str], schema: T.StructType) -> str:
     return next((f"the key {key} is of type {f.type_name}" for key, f in fields.items() if not _is_scalar(f)), "")
 
 
-def _is_scalar(field: FieldSql, types: Types = SCALARS) -> bool:
-    return isinstance(field.type, types) and not field.levels and not field.parent
+def _is_scalar(field: FieldSql) -> bool:
+    return isinstance(field.type, SCALARS) and not _is_nested(field)
+
+
+def _is_nested(field: FieldSql) -> bool:
+    return bool(field.levels or field.parent)
 
 
 _ESCAPE = r"\\(?:[dwDWsS]|x\{[0-9a-f]+\}|[!-/:-@\[-`{-~ ])"

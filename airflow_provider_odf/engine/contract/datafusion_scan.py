@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote
 
@@ -175,7 +175,6 @@ class DataFusionScan:
     rows: Sql
     tested: Sql
     offset: Sql
-    _keys: dict[tuple[str, ...], Sql] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def keyed(self) -> DataFrame:
@@ -224,21 +223,20 @@ class DataFusionScan:
             case Aggregate():
                 return self.rows, ("count(1)", condition.sql)
             case Key():
-                names = tuple(f"__key_{i}" for i in range(len(condition.columns)))
-                key = replace(condition, columns=names)
-                return self._groups(condition, names), [*measures_of_groups(key, key.bad("__rows"))]
+                key = condition.of_groups
+                return self._groups(condition), [*measures_of_groups(key, key.bad("__rows"))]
         raise NeedsSpark("references need Spark")
 
-    def _groups(self, key: Key, names: Sequence[str]) -> Sql:
-        columns = (f"{c} AS {name}" for c, name in zip(key.columns, names, strict=True))
+    def _groups(self, key: Key) -> Sql:
+        columns = (f"{c} AS {name}" for c, name in zip(key.columns, key.of_groups.columns, strict=True))
         return select(["count(1) AS __rows", *columns], self.rows, f"GROUP BY {', '.join(key.columns)}")
 
     def _samples(self, condition: Condition, shown: Shown) -> Samples:
         if isinstance(condition, Key):
-            names = tuple(f"__key_{i}" for i in range(len(condition.columns)))
-            bad = replace(condition, columns=names).bad("__rows")
-            groups = select("*", self._groups(condition, names), f"WHERE {bad}")
-            same = (f"({c} IS NOT DISTINCT FROM {name})" for c, name in zip(condition.columns, names, strict=True))
+            key = condition.of_groups
+            groups = select("*", self._groups(condition), f"WHERE {key.bad('__rows')}")
+            pairs = zip(condition.columns, key.columns, strict=True)
+            same = (f"({column} IS NOT DISTINCT FROM {name})" for column, name in pairs)
             rows = select("*", f"({self.rows}) AS r JOIN ({groups}) AS b ON {' AND '.join(same)}")
         elif isinstance(condition, Values):
             rows = select("*", self.tested, f"WHERE {_flag(condition)}")

@@ -19,7 +19,7 @@ from airflow_provider_odf.engine import parquet_frame
 from airflow_provider_odf.engine.columnar import budget
 from airflow_provider_odf.engine.contract import datafusion_form, datafusion_scan
 from airflow_provider_odf.engine.contract.datafusion_scan import DataFusionScan
-from airflow_provider_odf.engine.contract.report import report
+from airflow_provider_odf.engine.contract.report import by_either, report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import SparkScan
 from airflow_provider_odf.engine.current_rows import current_rows, current_rows_by_key
@@ -35,6 +35,7 @@ from airflow_provider_odf.protocol import (
     MergeRequest,
     NewSlice,
     RelatedDataset,
+    TransformRequest,
 )
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records.schema import decode, readable
@@ -65,16 +66,12 @@ def test(
     :param memory_limit: bytes that aggregates without Spark may hold.
     :raises NeedsSpark: ``spark`` is None, and the contract needs it.
     """
-    name = request.contract.id
-    progress(f"testing contract {name}")
-    try:
+
+    def without_spark() -> ContractReport:
         rows = _rows_without_spark(request, memory_limit)
-        tested = report(request.contract, {request.contract.model: replace(rows, as_of=request.as_of)})
-    except NeedsSpark as e:
-        progress(f"contract {name} is tested by Spark ({e})")
-        return _test_by_spark(required(spark), request)
-    progress(f"contract {name} is tested without Spark")
-    return tested
+        return report(request.contract, {request.contract.model: replace(rows, as_of=request.as_of)})
+
+    return by_either(request.contract.id, progress, without_spark, lambda: _test_by_spark(required(spark), request))
 
 
 def why_spark(request: ContractTestRequest) -> str:
@@ -98,18 +95,20 @@ def why_spark_after(merge: MergeRequest, contract: Contract) -> str:
     return why_spark(test_after(merge, contract, (), merge.schema))
 
 
-def test_after(merge: MergeRequest, contract: Contract, new: Iterable[NewSlice], schema: str) -> ContractTestRequest:
-    """Return the request to test a contract on the result of a merge: its new slices, and the schema after it."""
+def test_after(
+    step: MergeRequest | TransformRequest, contract: Contract, new: Iterable[NewSlice], schema: str
+) -> ContractTestRequest:
+    """Return the request to test a contract on the result of a step: its new slices, and the schema after it."""
     return ContractTestRequest(
-        dataset_alias=merge.dataset_alias,
-        vocab=merge.vocab,
+        dataset_alias=step.dataset_alias,
+        vocab=step.vocab,
         contract=contract,
-        history=(*merge.history, *(HistorySlice(s.path, s.offset_interval) for s in new)),
-        new_from=merge.next_offset,
+        history=(*step.history, *(HistorySlice(s.path, s.offset_interval) for s in new)),
+        new_from=step.next_offset,
         schema=schema,
-        merge=merge.merge,
-        as_of=merge.system_time,
-        spark=merge.spark,
+        merge=step.merge if isinstance(step, MergeRequest) else None,
+        as_of=step.system_time,
+        spark=step.spark if isinstance(step, MergeRequest) else None,
     )
 
 

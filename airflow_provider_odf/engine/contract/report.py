@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.rules import needs_re2, register_re2
 from airflow_provider_odf.engine.contract.texts import with_decimals_as_text, with_variants_as_text
 from airflow_provider_odf.engine.hidden_values import HIDDEN, sensitive_columns
+from airflow_provider_odf.engine.optional_spark import NeedsSpark
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import ddl, text
 from airflow_provider_odf.protocol import FAILED_CLAUSES, Check, CheckResult, Contract, ContractReport
@@ -47,6 +48,26 @@ _LONGEST = 80
 
 _EVERY_ROW = Values("false")
 """A condition that no row fails, to count the tested rows."""
+
+
+def by_either(
+    contract_id: str,
+    progress: Callable[[str], None],
+    without_spark: Callable[[], ContractReport],
+    by_spark: Callable[[], ContractReport],
+) -> ContractReport:
+    """Return the report of a test without Spark if that is possible, else by Spark. Say which one it is, and why.
+
+    :raises NeedsSpark: ``by_spark`` raises it, as there is no session.
+    """
+    progress(f"testing contract {contract_id}")
+    try:
+        found = without_spark()
+    except NeedsSpark as e:
+        progress(f"contract {contract_id} is tested by Spark ({e})")
+        return by_spark()
+    progress(f"contract {contract_id} is tested without Spark")
+    return found
 
 
 def report(

@@ -32,6 +32,7 @@ from airflow_provider_odf.engine.contract.conditions import (
     complete,
     count_of,
     first_rows,
+    group_columns,
     measures_of_groups,
     samples_of,
 )
@@ -136,12 +137,12 @@ class ByKey:
 
     def _bad(self) -> dict[int, tuple[Key, str]]:
         """Return each condition on the columns of the groups, and SQL for its failing groups."""
-        keys = {index: replace(c, columns=self._names) for index, c in self.conditions.items() if isinstance(c, Key)}
+        keys = {index: c.of_groups for index, c in self.conditions.items() if isinstance(c, Key)}
         return {index: (key, key.bad("__rows")) for index, key in keys.items()}
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return tuple(f"__key_{i}" for i in range(len(self.keys.columns)))
+        return group_columns(self.keys.columns)
 
 
 @dataclass(frozen=True)

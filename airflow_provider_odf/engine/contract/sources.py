@@ -31,7 +31,7 @@ from airflow_provider_odf.engine.contract import (
 from airflow_provider_odf.engine.contract.datafusion_scan import DataFusionScan
 from airflow_provider_odf.engine.contract.fields import field_at
 from airflow_provider_odf.engine.contract.json_types import Shapes
-from airflow_provider_odf.engine.contract.report import report
+from airflow_provider_odf.engine.contract.report import by_either, report
 from airflow_provider_odf.engine.contract.rows import ROW, Data, Other, Rows, Unreadable, value_column, with_malformed
 from airflow_provider_odf.engine.contract.scan import SparkScan
 from airflow_provider_odf.engine.contract.texts import READ_AS, Declared, are_same
@@ -171,15 +171,12 @@ def execute(
 
     :raises NeedsSpark: ``spark`` is None, and the contract or a source needs it.
     """
-    progress(f"testing contract {request.contract.id}")
-    try:
-        found = _test_without_spark(request, budget.of_heap(heap or ""))
-    except NeedsSpark as e:
-        progress(f"contract {request.contract.id} is tested by Spark ({e})")
-        spark = required(spark)
-        found = test(spark, request.contract, request.sources, request.failed_rows, request.as_of)
-    else:
-        progress(f"contract {request.contract.id} is tested without Spark")
+    found = by_either(
+        request.contract.id,
+        progress,
+        lambda: _test_without_spark(request, budget.of_heap(heap or "")),
+        lambda: test(required(spark), request.contract, request.sources, request.failed_rows, request.as_of),
+    )
     return SourceTestSuccess(found)
 
 
@@ -197,8 +194,8 @@ def why_spark(request: SourceTestRequest) -> str:
 def _test_without_spark(request: SourceTestRequest, memory_limit: int) -> ContractReport:
     if why := why_spark(request):
         raise NeedsSpark(why)
-    tested = _models(request.contract)
-    rows = {s.model: _without_spark(s, request, memory_limit) for s in request.sources if s.model in tested}
+    models = _models(request.contract)
+    rows = {s.model: _without_spark(s, request, memory_limit) for s in request.sources if s.model in models}
     return _by_hand(report(request.contract, rows))
 
 

@@ -28,7 +28,6 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import PRESENT
 from airflow_provider_odf.protocol import (
     ContractReport,
-    ContractTestRequest,
     HistorySlice,
     NewSlice,
     TransformRequest,
@@ -300,15 +299,7 @@ class _Transform:
         from airflow_provider_odf.engine.contract import history as contracts
 
         self._progress(f"testing contract {request.contract.id}")
-        test = ContractTestRequest(
-            dataset_alias=request.dataset_alias,
-            vocab=request.vocab,
-            contract=request.contract,
-            history=(*request.history, HistorySlice(new.path, new.offset_interval)),
-            new_from=request.next_offset,
-            schema=schema,
-            as_of=request.system_time,
-        )
+        test = contracts.test_after(request, request.contract, [new], schema)
         return contracts.test(self._spark, test)
 
 
