@@ -20,6 +20,7 @@ from airflow_provider_odf import __version__
 from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
+from airflow_provider_odf.without_pandas import leave_out_pandas
 
 _COMMANDS = {
     "validate": "manifests.validate",
@@ -130,6 +131,7 @@ def main() -> None:
     """Run the tool; print errors as one message and exit with their code."""
     # Else pydantic reads the entry points of every installed package before it builds its first model.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    leave_out_pandas()
     close_to_others()
     try:
         app()

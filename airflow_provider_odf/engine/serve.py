@@ -29,6 +29,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.engine import session
 from airflow_provider_odf.engine.optional_spark import NeedsSpark, may_use_arrow
+from airflow_provider_odf.without_pandas import leave_out_pandas
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -71,6 +72,8 @@ def serve(
     :param parent: id of the client's process. This process ends with it.
     """
     close_to_others()
+    if not code:  # the client of Spark Connect needs it
+        leave_out_pandas()
     responses = _claim_stdout()
     own = {"spark.local.dir": work, "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work}"}
     own["spark.driver.extraJavaOptions"] += " " + conf.get("spark.driver.extraJavaOptions", "")

@@ -75,4 +75,4 @@ def test_a_small_merge_needs_neither_java_nor_another_process(prices: Path) -> N
     (prices / "prices-2.csv").write_text("id,price\n1,3.5\n2,1\n")
     libraries, parts = imported(prices, "run", "prices.yaml")
     assert "engine" in parts
-    assert libraries == {"asyncio", "numpy", "pandas", "pyarrow", "pyspark", "tenacity", "yaml"}
+    assert libraries == {"asyncio", "numpy", "pyarrow", "pyspark", "tenacity", "yaml"}
