@@ -99,7 +99,7 @@ def hash_stream(stream: BinaryIO) -> str:
 
 
 def _is_hash(data: bytes) -> bool:
-    return any(data.startswith(p) and len(data) == len(p) + _DIGEST_SIZE for p in (SHA3_256, ARROW0_SHA3_256))
+    return data[:-_DIGEST_SIZE] in (SHA3_256, ARROW0_SHA3_256)
 
 
 def _decode_base16(text: str) -> bytes:

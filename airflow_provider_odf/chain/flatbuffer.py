@@ -13,9 +13,11 @@ from typing import Any
 TIMESTAMP = struct.Struct("<iHxxII")
 """Year, day of the year, second of the day and nanosecond."""
 
-_U16 = struct.Struct("<H")
+_U16_PAIR = struct.Struct("<HH")
 _I32 = struct.Struct("<i")
 _U32 = struct.Struct("<I")
+_NUMBERS = {letter: struct.Struct("<" + letter) for letter in "?BhHiIqQ"}
+"""Types of scalars by their letters in ``struct``."""
 _MAX_OVERLAP = 8
 
 
@@ -41,12 +43,12 @@ class Reader:
 
     def follow(self, at: int) -> int:
         """Return the position of the table, vector or string that the offset at ``at`` points to."""
-        return at + int(self._unpack(_U32, at))
+        return at + self._unpack(_U32, at)
 
     def fields(self, table: int) -> Sequence[int]:
         """Return the positions of the table's fields by slot; slots beyond the end of the sequence are absent."""
-        vtable = table - int(self._unpack(_I32, table))
-        size, table_size = (int(self._unpack(_U16, at)) for at in (vtable, vtable + 2))
+        vtable = table - self._unpack(_I32, table)
+        size, table_size = self.unpack(_U16_PAIR, vtable)
         if size < 4 or size % 2 or table_size < 4:
             raise ValueError(f"the table at byte {table} has no valid vtable")
         self._take(table, table_size)
@@ -58,7 +60,7 @@ class Reader:
 
     def scalar(self, letter: str, at: int) -> int:
         """Return the number at ``at``; ``letter`` is its type in ``struct``."""
-        return int(self._unpack(struct.Struct("<" + letter), at))
+        return self._unpack(_NUMBERS[letter], at)
 
     def unpack(self, layout: struct.Struct, at: int) -> tuple[int, ...]:
         """Return the members of an inline struct."""
@@ -68,7 +70,7 @@ class Reader:
     def vector(self, at: int, item_size: int) -> range:
         """Return the positions of the items of the vector that the offset at ``at`` points to."""
         start = self.follow(at) + 4
-        count = int(self._unpack(_U32, start - 4))
+        count = self._unpack(_U32, start - 4)
         self._take(start, count * item_size)
         return range(start, start + count * item_size, item_size)
 
@@ -79,7 +81,8 @@ class Reader:
 
     def _unpack(self, layout: struct.Struct, at: int) -> int:
         self._check(at, layout.size)
-        return int(layout.unpack_from(self._data, at)[0])
+        number: int = layout.unpack_from(self._data, at)[0]
+        return number
 
     def _take(self, at: int, size: int) -> None:
         self._check(at, size)
