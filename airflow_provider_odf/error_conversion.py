@@ -83,7 +83,7 @@ def storage_error(error: OSError, path: Path | None = None) -> StorageError:
 
 
 @contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
+def storage_errors(path: Path | str) -> Iterator[None]:
     """Raise each OSError within the context as a StorageError that names the file.
 
     :raises StorageError: the operating system reported an error.
@@ -91,7 +91,7 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as e:
-        raise storage_error(e, path) from e
+        raise storage_error(e, Path(path)) from e
 
 
 def as_odf_error(error: Exception) -> OdfError:

@@ -28,11 +28,12 @@ def read(file: Path, form: str) -> bytes | None:
 def write(file: Path, form: str, content: bytes) -> None:
     """Write a file into an existing folder, if this process may: without the file the content is computed again.
 
-    A reader of a dataset makes no folder, because its writers might not be able to use it.
+    A reader of a dataset makes no folder, because its writers might not be able to use it. Nothing waits for the disk:
+    a file that a loss of power damages has another hash.
     """
     if file.parent.is_dir():
         with contextlib.suppress(OdfError, OSError):
-            durable_files.write(file, _header(file, form, content) + b"\n" + content)
+            durable_files.write(file, _header(file, form, content) + b"\n" + content, is_synced=False)
 
 
 def make_folder(work_area: Path, folder: Path) -> bool:

@@ -34,8 +34,8 @@ def summary(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
-    """Return the facts about a dataset as of a state of its chain.
+def facts(dataset: Dataset, state: ChainState, history: PublishedHistory | None = None) -> dict[str, Any]:
+    """Return the facts about a dataset as of a state of its chain, and the history up to it, if it was just read.
 
     Every key is present; unknown values are null or an empty list. Names are the specification's; sizes are in bytes,
     times in RFC 3339.
@@ -52,7 +52,7 @@ def facts(dataset: Dataset, state: ChainState) -> dict[str, Any]:
         "head": state.head,
         "blocks": state.sequence_number + 1,
         "systemTime": str(state.system_time),
-        "publication": publication(newest_data(dataset, state.head)),
+        "publication": publication(newest_data(dataset, state.head, history)),
         "records": state.next_offset,
         "slices": len(state.slices),
         "size": _size(state),

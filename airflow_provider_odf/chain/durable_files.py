@@ -63,7 +63,7 @@ def _acquire(descriptor: int, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def pending(target: Path, content: bytes | Path | BinaryIO) -> Iterator[Path]:
+def pending(target: Path, content: bytes | Path | BinaryIO, *, is_synced: bool = True) -> Iterator[Path]:
     """Write a finished file beside ``target``, synced to the disk; remove it afterwards if it was not moved."""
     make_directory(target.parent)
     pending = target.parent / f"{PENDING}{secrets.token_hex(8)}"
@@ -78,20 +78,23 @@ def pending(target: Path, content: bytes | Path | BinaryIO) -> Iterator[Path]:
             else:
                 shutil.copyfileobj(content, file, 1 << 20)
             file.flush()
-            os.fsync(file.fileno())
+            if is_synced:
+                os.fsync(file.fileno())
         yield pending
     finally:
         pending.unlink(missing_ok=True)
 
 
-def write(path: Path, data: bytes) -> None:
+def write(path: Path, data: bytes, *, is_synced: bool = True) -> None:
     """Write a whole file, which readers see completely or not at all; replace an existing one.
 
+    :param is_synced: whether the file is on the disk afterwards; without it, a loss of power may damage the file.
     :raises StorageError: the file cannot be written.
     """
-    with storage_errors(path), pending(path, data) as finished:
+    with storage_errors(path), pending(path, data, is_synced=is_synced) as finished:
         finished.replace(path)
-        fsync(path.parent)
+        if is_synced:
+            fsync(path.parent)
 
 
 def link(finished: Path, target: Path) -> bool:

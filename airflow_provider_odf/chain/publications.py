@@ -164,14 +164,15 @@ def of_blocks(dataset: Dataset, hashes: Sequence[str]) -> PublishedHistory:
     return PublishedHistory(dataset, hashes, [newest[number] for number in sorted(newest)])
 
 
-def newest_data(dataset: Dataset, ref: str = HEAD) -> NewestData | None:
+def newest_data(dataset: Dataset, ref: str = HEAD, history: PublishedHistory | None = None) -> NewestData | None:
     """Return the newest block of data up to a ref, or None before the first one.
 
+    :param history: the history up to the ref, if it was just read.
     :raises DatasetNotFound: there is no such ref.
     :raises ChainCorrupted: a block is missing or damaged.
     """
     for block_hash, block in dataset.data_blocks(ref):
-        return published_data(published_history(dataset, ref), block_hash, block)
+        return published_data(history or published_history(dataset, ref), block_hash, block)
     return None
 
 

@@ -42,6 +42,8 @@ _REQUESTS = 8
 """Objects that are copied at once."""
 _BATCH = 65_536
 """Most rows of a batch."""
+_SMALL = 1 << 20
+"""Bytes of a slice up to which threads take more time than they save."""
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
@@ -152,8 +154,13 @@ def check_unrecorded(
     if not changed:
         return
     progress(f"checking {counted(len(changed), 'slice')}, {counted(sum(s.size for s in changed), 'byte')}")
-    with ThreadPoolExecutor(min(_THREADS, len(changed))) as pool:
-        list(pool.map(lambda s: _check_copy(dataset, local, s), changed))
+    large = [s for s in changed if s.size > _SMALL]
+    with ThreadPoolExecutor(min(_THREADS, len(large) or 1)) as pool:
+        checks = pool.map(lambda s: _check_copy(dataset, local, s), large)
+        for part in changed:
+            if part.size <= _SMALL:
+                _check_copy(dataset, local, part)
+        list(checks)
     if dataset.cache is not None:
         content = {"dataset": dataset_id, "slices": record | stamps}
         cache_file.write(dataset.cache / RECORD, _FORMAT, json.dumps(content).encode())
@@ -287,10 +294,14 @@ def _batches(
     selected = pa.schema([schema.field(name) for name in columns])
     start = data_slice.offset_interval.start
     with open_parquet(source, pre_buffer=False) as file:  # else all of the columns would be in memory
-        present = [name for name in file.schema_arrow.names if name in set(columns)]
+        names = file.schema_arrow.names
+        present = [name for name in names if name in set(columns)]
         # A file without any of the columns still says how many rows there are.
-        for batch in file.iter_batches(_BATCH, columns=present or file.schema_arrow.names[:1]):
-            table = conform(pa.Table.from_batches([batch]), selected)
+        use_threads = data_slice.size > _SMALL
+        for batch in file.iter_batches(_BATCH, columns=present or names[:1], use_threads=use_threads):
+            table = pa.Table.from_batches([batch])
+            if len(present) < len(columns) or not (table := table.select(columns)).schema.equals(selected):
+                table = conform(table, selected)
             if offsets is not None:
                 first, last = max(0, offsets.first - start), max(0, offsets.last + 1 - start)
                 table = table.slice(first, max(0, last - first))

@@ -128,8 +128,8 @@ def least_blocks(dataset: Dataset) -> int:
 _SECTION = b"\n\n"
 
 
-class _CachedSlices(Sequence[model.DataSlice]):
-    """Slices of a state, parsed at their first use: most polls need none of them."""
+class CachedSlices(Sequence[model.DataSlice]):
+    """Slices of a state in the form of `slice_lines`, parsed at their first use: most polls and pages need none."""
 
     def __init__(self, lines: bytes) -> None:
         self._lines = lines
@@ -153,6 +153,12 @@ class _CachedSlices(Sequence[model.DataSlice]):
     def __iter__(self) -> Iterator[model.DataSlice]:
         return iter(self._slices)
 
+    def __eq__(self, other: object) -> bool:
+        return self._slices == (other._slices if isinstance(other, CachedSlices) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._slices)
+
 
 @dataclass(frozen=True)
 class CachedState:
@@ -175,7 +181,7 @@ def read_cached(dataset: Dataset) -> CachedState | None:
         blocks = names.decode().split("\n")
         if versions != _versions(dataset, blocks):
             return None
-        return CachedState(replace(_adapter().validate_json(state), slices=_CachedSlices(slices)), blocks)
+        return CachedState(replace(_adapter().validate_json(state), slices=CachedSlices(slices)), blocks)
     except (OdfError, ValueError):
         return None
 
@@ -188,13 +194,18 @@ def cache_state(dataset: Dataset, state: ChainState, blocks: Sequence[str]) -> N
     if _adapter().validate_json(text) != replace(state, slices=()):
         return  # Another tool wrote values that change on their way through JSON.
     with contextlib.suppress(OdfError):
-        slices, names = "\n".join(map(_line, state.slices)).encode(), "\n".join(blocks).encode()
+        slices, names = slice_lines(state.slices), "\n".join(blocks).encode()
         content = _SECTION.join((text, slices, names, _versions(dataset, blocks)))
         cache_file.write(dataset.cache / FILE, _FORMAT, content)
 
 
 def _versions(dataset: Dataset, blocks: Sequence[str]) -> bytes:
     return sha256(dataset.storage.versions("blocks", blocks).encode()).hexdigest().encode()
+
+
+def slice_lines(slices: Sequence[model.DataSlice]) -> bytes:
+    """Return a line for each slice."""
+    return "\n".join(map(_line, slices)).encode()
 
 
 def _line(data_slice: model.DataSlice) -> str:

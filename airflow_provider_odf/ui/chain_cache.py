@@ -8,7 +8,7 @@ for: blocks after them are read and checked, and a chain that no longer has thes
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -16,15 +16,15 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.publications import PublishedHistory, of_blocks
 from airflow_provider_odf.chain.replay import blocks_after, extend
-from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.state import CachedSlices, ChainState, slice_lines
 from airflow_provider_odf.cycle.held_back import HEADERS
-from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
+from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.model import MetadataBlock
@@ -45,13 +45,19 @@ class PageCache(Generic[T]):
     def read(self, folder: Path) -> T | None:
         content = cache_file.read(folder / self._name, self._format)
         try:
-            return self._adapter.validate_json(content) if content is not None else None
-        except ValidationError:
+            return self._load(content) if content is not None else None
+        except (OdfError, ValueError):
             return None
 
     def write(self, folder: Path, value: T) -> None:
         """Write the file, if this process may. The folder exists."""
-        cache_file.write(folder / self._name, self._format, self._adapter.dump_json(value))
+        cache_file.write(folder / self._name, self._format, self._dump(value))
+
+    def _load(self, content: bytes) -> T:
+        return self._adapter.validate_json(content)
+
+    def _dump(self, value: T) -> bytes:
+        return self._adapter.dump_json(value)
 
     @cached_property
     def _adapter(self) -> TypeAdapter[T]:
@@ -83,7 +89,23 @@ class History:
     """Hashes of the blocks with a file about headers by position, oldest first."""
 
 
-HISTORIES = PageCache[History]("history", 2, History)
+class _HistoryCache(PageCache[History]):
+    """Histories as JSON in one line, and a line for each slice: most pages need none of 10,000."""
+
+    def _load(self, content: bytes) -> History:
+        text, _, slices = content.partition(b"\n")
+        history = super()._load(text)
+        return replace(history, state=replace(history.state, slices=CachedSlices(slices)))
+
+    def _dump(self, value: History) -> bytes:
+        return (
+            super()._dump(replace(value, state=replace(value.state, slices=())))
+            + b"\n"
+            + slice_lines(value.state.slices)
+        )
+
+
+_HISTORIES = _HistoryCache("history", 3, History)
 
 
 def read_history(dataset: Dataset, work_area: Path) -> History:
@@ -93,13 +115,15 @@ def read_history(dataset: Dataset, work_area: Path) -> History:
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
     """
     folder = pages_folder(dataset, work_area)
-    cached = HISTORIES.read(folder)
+    cached = _HISTORIES.read(folder)
     blocks, is_continued = blocks_after(dataset, cached.state.head if cached is not None else None)
     if cached is not None and not blocks:
         return cached
     history = _extended_history(dataset, cached if is_continued else None, blocks)
     if cache_file.make_folder(work_area, folder):
-        HISTORIES.write(folder, history)
+        _HISTORIES.write(folder, history)
+        if (before := _positions_at(folder, blocks[0][1].prev_block_hash)) is not None:
+            _POSITIONS.write(folder, _with_blocks(before, blocks))
     return history
 
 
@@ -191,8 +215,24 @@ def _read_on(dataset: Dataset, head: str, cached: Sequence[tuple[str, str, int]]
             end = known[block_hash] + 1
             break
         new.append((block_hash, block))
-    blocks = list(cached[:end])
-    for block_hash, block in reversed(new):
+    return _with_blocks(cached[:end], new[::-1])
+
+
+def _positions_at(folder: Path, block_hash: str | None) -> list[tuple[str, str, int]] | None:
+    """Return the cached blocks up to one; none if there is no block, None if they do not have it."""
+    if block_hash is None:
+        return []
+    cached = _POSITIONS.read(folder) or []
+    at = next((n for n in reversed(range(len(cached))) if cached[n][0] == block_hash), None)
+    return cached[: at + 1] if at is not None else None
+
+
+def _with_blocks(
+    known: Sequence[tuple[str, str, int]], new: Iterable[tuple[str, MetadataBlock]]
+) -> list[tuple[str, str, int]]:
+    """Return blocks followed by others, oldest first."""
+    blocks = list(known)
+    for block_hash, block in new:
         data = block.event.new_data if isinstance(block.event, model.AddData | model.ExecuteTransform) else None
         last = data.offset_interval.end if data is not None else blocks[-1][2] if blocks else -1
         blocks.append((block_hash, str(block.system_time), last))

@@ -23,7 +23,7 @@ def overview(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
         health = subject.health
     except DatasetNotFound:
         return subject.render("never_run.html", "")
-    facts = dataset_facts.facts(subject.dataset, state)
+    facts = dataset_facts.facts(subject.dataset, state, subject.positions.published)
     return subject.render(
         "overview.html",
         "",

@@ -6,7 +6,6 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from pydantic import TypeAdapter
 
 from airflow_provider_odf.chain import cache_file, slices
 from airflow_provider_odf.chain.replay import replay
@@ -15,7 +14,7 @@ from airflow_provider_odf.chain.verify import verify
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.reading.difference import DifferenceScan
 from airflow_provider_odf.ui import verification
-from airflow_provider_odf.ui.chain_cache import History, pages_folder, read_history, read_positions
+from airflow_provider_odf.ui.chain_cache import pages_folder, read_history, read_positions
 
 
 def test_a_file_from_another_place_counts_as_missing(tmp_path):
@@ -35,7 +34,7 @@ def answers(numbers, store):
     difference = DifferenceScan(cached, state, offsets=offsets)
     verified = verification.newest(folder)
     return (
-        TypeAdapter(History).dump_json(read_history(numbers.dataset, store.work_area)),
+        read_history(numbers.dataset, store.work_area),
         read_positions(numbers.dataset, state.head, store.work_area),
         difference.to_table().to_pylist(),
         verified and verified.head,
@@ -90,4 +89,4 @@ def test_the_state_cache_of_readers_survives_a_move_of_the_work_area(grow, store
     moved = tmp_path / "elsewhere"
     shutil.copytree(store.work_area, moved)
     file = pages_folder(numbers.dataset, moved) / "history"
-    assert cache_file.read(file, "history 2") is not None
+    assert cache_file.read(file, "history 3") is not None

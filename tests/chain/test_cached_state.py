@@ -62,7 +62,7 @@ def test_known_blocks_are_not_read_again(cached, monkeypatch):
 def test_slices_of_a_kept_state(cached):
     expected = replay(cached.dataset).slices
     slices = replay(cached.dataset).slices
-    assert isinstance(slices, states._CachedSlices)
+    assert isinstance(slices, states.CachedSlices)
     assert len(slices) == 1
     assert (tuple(slices), slices[0], slices[-1:]) == (expected, expected[0], expected)
 
