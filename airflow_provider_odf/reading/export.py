@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import json
 import os
@@ -131,12 +130,13 @@ def _groups(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]
 
 
 def _csv(rows: Rows, target: BinaryIO) -> Iterator[int]:
-    from airflow_provider_odf.wording import cell
+    from airflow_provider_odf.records import csv_rows
 
-    with _text(target) as text:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(rows.schema.names)
-        yield from _by_batch(rows, text, lambda row: writer.writerow(map(cell, row.values())))
+    target.write(csv_rows.header(rows.schema.names))
+    for group in _groups(rows.to_arrow()):
+        for batch in pa.Table.from_batches(group, rows.schema).combine_chunks().to_batches():
+            target.write(csv_rows.lines(batch, rows.state.vocab.operation_type_column))
+            yield batch.num_rows
 
 
 def _ndjson(rows: Rows, target: BinaryIO) -> Iterator[int]:
