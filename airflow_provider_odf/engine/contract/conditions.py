@@ -188,6 +188,19 @@ class Samples:
     offsets: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class ConditionTest:
+    """A condition to test, and what a report shows of its failing rows if ``fails`` is true of the numbers."""
+
+    condition: Condition
+    shown: Shown
+    fails: Callable[[Count], bool]
+
+
+Found: TypeAlias = tuple[Count | Failure, Samples]
+"""Result of the test of a condition."""
+
+
 class Scan(Protocol):
     """Rows on which conditions are tested."""
 
@@ -195,11 +208,9 @@ class Scan(Protocol):
     def keyed(self) -> DataFrame:
         """The rows that keys and references are tested over."""
 
-    def counts(self, conditions: Sequence[Condition]) -> list[Count | Failure]:
-        """Return the numbers of tested and failing rows of each condition, or its failure."""
-
-    def samples(self, conditions: Sequence[tuple[Condition, Shown]]) -> list[Samples]:
-        """Return failing rows of each condition."""
+    def test(self, conditions: Sequence[ConditionTest]) -> list[Found]:
+        """Return the numbers of tested and failing rows of each condition, or its failure, and the first failing rows.
+        There are none if they cannot be read, or are not to be shown."""
 
     def failing(self, conditions: Mapping[str, Condition], column: str) -> DataFrame:
         """Return the rows that fail conditions. The column of the name has an array with the names of these."""

@@ -26,8 +26,9 @@ from airflow_provider_odf.engine.contract.conditions import (
     MOST_SAMPLES,
     Aggregate,
     Condition,
+    ConditionTest,
     Count,
-    Failure,
+    Found,
     Key,
     Sample,
     Samples,
@@ -191,11 +192,18 @@ class DataFusionScan:
         """
         raise NeedsSpark("Spark writes failing rows")
 
-    def counts(self, conditions: Sequence[Condition]) -> list[Count | Failure]:
-        """Return the numbers of tested and failing rows of each condition.
+    def test(self, conditions: Sequence[ConditionTest]) -> list[Found]:
+        """Return the numbers of tested and failing rows of each condition, and the first failing rows.
 
         :raises NeedsSpark: DataFusion cannot evaluate one.
         """
+        counts = self._counts([tested.condition for tested in conditions])
+        return [
+            (count, self._samples(tested.condition, tested.shown) if tested.fails(count) else Samples())
+            for tested, count in zip(conditions, counts, strict=True)
+        ]
+
+    def _counts(self, conditions: Sequence[Condition]) -> list[Count]:
         passes: dict[Sql, dict[int, Sequence[Sql]]] = {}
         for index, condition in enumerate(conditions):
             rows, measures = self._measures(condition)
@@ -207,13 +215,6 @@ class DataFusionScan:
             values = iter([column[0].as_py() for column in table.columns])
             counts |= {index: count_of(conditions[index], values) for index in by_index}
         return [counts[index] for index in range(len(conditions))]
-
-    def samples(self, conditions: Sequence[tuple[Condition, Shown]]) -> list[Samples]:
-        """Return failing rows of each condition.
-
-        :raises NeedsSpark: DataFusion cannot evaluate one.
-        """
-        return [self._samples(condition, shown) for condition, shown in conditions]
 
     def _measures(self, condition: Condition) -> tuple[Sql, Sequence[Sql]]:
         """Return a query for rows or groups, and SQL for the numbers of a `Count` over them."""

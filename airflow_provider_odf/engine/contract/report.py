@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -15,14 +16,14 @@ from airflow_provider_odf.engine.contract.conditions import (
     ERRORS,
     MASK,
     Aggregate,
-    Condition,
+    ConditionTest,
     Count,
     Expectation,
     Failure,
+    Found,
     Measured,
     Query,
     Sample,
-    Samples,
     Shown,
     Values,
     Verdict,
@@ -46,7 +47,7 @@ _EXAMPLES = 3
 _LONGEST = 80
 """Maximum number of characters of an example value."""
 
-_EVERY_ROW = Values("false")
+_EVERY_ROW = ConditionTest(Values("false"), Shown(None, "''"), lambda _: False)
 """A condition that no row fails, to count the tested rows."""
 
 
@@ -174,12 +175,11 @@ class _Model:
         if any(needs_re2(c.broken) for c in conditions if isinstance(c, Values)):
             register_re2(rows.scan.keyed.sparkSession)
         self._verdicts |= self._alone({p: j for p, j in judged.items() if isinstance(j, Query | Expectation)})
-        every, self._counts = self._count()
+        every, self._found = self._test()
         self.tested = 0 if isinstance(every, Failure) else every.rows
         if isinstance(every, Failure):
             verdict = Verdict("error", every.message)
             self._verdicts |= {check.path: verdict for check in checks if check.kind == "model_present"}
-        self._samples = self._sample()
 
     def results(self) -> Mapping[str, CheckResult]:
         """Return the result of each check by its path."""
@@ -187,7 +187,7 @@ class _Model:
 
     def write_failed_rows(self, path: str) -> None:
         """Write failing rows to a directory: all columns, the sensitive ones masked, and the clauses that they fail."""
-        failing = {path: self._measured[path].condition for path in self._samples}
+        failing = {path: self._measured[path].condition for path in self._measured if self._fails(path)}
         if failing:
             frame = self._rows.scan.failing(failing, FAILED_CLAUSES).limit(MOST_FAILED_ROWS)
             # The text of records that are no rows is only there if there are some.
@@ -203,7 +203,7 @@ class _Model:
     def _of(self, check: Check) -> CheckResult:
         if check.path in self._verdicts:
             return _result(check, self._verdicts[check.path])
-        measured, count = self._measured[check.path], self._counts[check.path]
+        measured, (count, samples) = self._measured[check.path], self._found[check.path]
         result = _result(check, Verdict("pass", expected=measured.expected))
         if isinstance(count, Failure):
             reason = f"{count.kind}: {HIDDEN}" if self._hides_messages else count.message
@@ -218,9 +218,8 @@ class _Model:
             )
         elif not count.failed:
             return replace(result, reason=f"{counted(count.rows, 'row')} tested")
-        if check.path not in self._samples:
+        if not self._fails(check.path):
             return result
-        samples = self._samples[check.path]
         words = verdict.reason if verdict else f"{counted(count.failed, 'row')} {measured.what}".rstrip()
         observed = ", ".join(_short(s.text) for s in samples.rows[:_EXAMPLES]) if measured.example else ""
         examples = (self._example(sample, measured.example is not None) for sample in samples.rows[:_EXAMPLES])
@@ -233,13 +232,13 @@ class _Model:
             samples=tuple(json.loads(sample.row) for sample in samples.rows),
         )
 
-    def _count(self) -> tuple[Count | Failure, dict[str, Count | Failure]]:
-        """Return the numbers of all rows, and those of each condition."""
-        conditions: list[Condition] = [m.condition for m in self._measured.values()]
-        every, *counts = self._rows.scan.counts([_EVERY_ROW, *conditions])
+    def _test(self) -> tuple[Count | Failure, dict[str, Found]]:
+        """Return the number of all rows, and what the test of each condition found."""
+        conditions = [ConditionTest(m.condition, self._shown(m), partial(_fails, m)) for m in self._measured.values()]
+        (every, _), *found = self._rows.scan.test([_EVERY_ROW, *conditions])
         if isinstance(every, Failure) and self._rows.has_offsets:  # a dataset is damaged, not a condition
             raise every.error
-        return every, dict(zip(self._measured, counts, strict=True))
+        return every, dict(zip(self._measured, found, strict=True))
 
     def _alone(self, judged: Mapping[str, Query | Expectation]) -> Mapping[str, Verdict]:
         """Return the verdicts of clauses that need Spark jobs of their own."""
@@ -260,22 +259,9 @@ class _Model:
         why = next(named, None) if verdict.outcome == "error" else None
         return replace(verdict, reason=why) if why else verdict
 
-    def _sample(self) -> dict[str, Samples]:
-        failing = [
-            path for path, count in self._counts.items() if isinstance(count, Count) and self._fails(path, count)
-        ]
-        if not failing:
-            return {}
-        conditions = [(m.condition, self._shown(m)) for m in map(self._measured.__getitem__, failing)]
-        try:
-            return dict(zip(failing, self._rows.scan.samples(conditions), strict=True))
-        except ERRORS:  # a column that only the samples need cannot be read
-            return dict.fromkeys(failing, Samples())
-
-    def _fails(self, path: str, count: Count) -> bool:
-        """Whether a report shows failing rows: some fail, and not fewer than the clause allows."""
-        verdict = self._measured[path].verdict
-        return count.failed > 0 and (verdict is None or verdict(count).outcome == "fail")
+    def _fails(self, path: str) -> bool:
+        count, _ = self._found[path]
+        return isinstance(count, Count) and _fails(self._measured[path], count)
 
     def _shown(self, measured: Measured) -> Shown:
         names = self._rows.schema.fieldNames()
@@ -328,6 +314,11 @@ class _Model:
         if not has_text:
             return key
         return f"{_short(sample.text)} with {key}" if key else _short(sample.text)
+
+
+def _fails(measured: Measured, count: Count) -> bool:
+    """Whether a report shows failing rows: some fail, and not fewer than the clause allows."""
+    return count.failed > 0 and (measured.verdict is None or measured.verdict(count).outcome == "fail")
 
 
 def _is_readable(frame: DataFrame, column: str) -> bool:

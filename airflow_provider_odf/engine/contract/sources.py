@@ -246,8 +246,8 @@ def test_frames(contract: Contract, frames: Mapping[str, DataFrame], as_of: str 
     """Return the report of a contract on DataFrames by model, in a Spark job of your own.
 
     The contract comes from `contract.compile.compile_models`. Models that only references name need a DataFrame too. A
-    DataFrame is computed once for all rows, once for each key, once for each query, and again to show failing rows:
-    cache an expensive one. ``as_of`` (RFC 3339) is the time that ages are measured at, empty for now.
+    DataFrame is computed once for all rows, once for all keys, once for each query, and again for failing rows and for
+    repeated keys: cache an expensive one. ``as_of`` (RFC 3339) is the time that ages are measured at, empty for now.
     """
     rows = _rows(contract, {model: Data(frame) for model, frame in frames.items()}, as_of)
     return _by_hand(report(contract, rows))

@@ -178,7 +178,8 @@ def _metric(r: random.Random) -> dict[str, Any]:
     if name in ("missing_values", "invalid_values"):
         arguments |= {"missing": r.choice([[], r.sample(ENUMS, 3)]), "missing_rules": some()}
     if name in ("invalid_values", "violations"):
-        arguments |= {"rules": some(), "forbidden": some()}
+        # A clause without any rule is refused by `contract.quality` and `contract.soda`.
+        arguments |= {"rules": [r.choice(RULES)(r), *some()], "forbidden": some()}
     if name == "violations" and r.random() < 0.5:
         arguments["mostly"] = 0.5
         for rule in (*arguments["rules"], *arguments["forbidden"]):

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from airflow_provider_odf.engine.contract.conditions import Count, Key, Sample, Shown
+from airflow_provider_odf.engine.contract.conditions import (
+    Condition,
+    ConditionTest,
+    Count,
+    Failure,
+    Key,
+    Sample,
+    Samples,
+    Shown,
+    Values,
+)
 from airflow_provider_odf.engine.contract.scan import KeyHashes, SparkScan
 
 pytestmark = pytest.mark.spark
@@ -36,29 +47,60 @@ def test_keys_by_hash(spark: SparkSession, case: str) -> None:
     query, suspects = CASES[case]
     frame = spark.sql(query)
     by_row, by_hash = (SparkScan(frame, frame, "true", "id", is_small) for is_small in (True, False))
-    counts = by_row.counts([ONE, TWO])
-    assert by_hash.counts([ONE, TWO]) == counts
-    shown = Shown("CAST(a AS STRING)", "to_json(struct(id))")
-    if failing := [(key, shown) for key, count in zip((ONE, TWO), counts, strict=True) if failed(count)]:
-        samples, expected = by_hash.samples(failing), by_row.samples(failing)
-        assert [found.rows for found in samples] == [found.rows for found in expected]
-    rows = KeyHashes(frame, ("a",)).suspects
+    conditions = [of(ONE), of(TWO)]
+    found, expected = by_hash.test(conditions), by_row.test(conditions)
+    assert [count for count, _ in found] == [count for count, _ in expected]
+    assert [samples.rows for _, samples in found] == [samples.rows for _, samples in expected]
+    assert all(bool(samples.rows) == (count.failed > 0) for count, samples in found if isinstance(count, Count))
+    hashes = KeyHashes(frame, [ONE.columns, TWO.columns])
+    _, rows = hashes.suspects(ONE.columns)
     assert (None if rows is None else rows.count()) == suspects
+    hashes.release()
 
 
-def failed(count: Any) -> bool:
-    assert isinstance(count, Count)
-    return count.failed > 0
+def of(condition: Condition) -> ConditionTest:
+    return ConditionTest(condition, Shown("CAST(a AS STRING)", "to_json(struct(id))"), lambda count: count.failed > 0)
 
 
 def test_what_is_found(spark: SparkSession) -> None:
     frame = spark.sql("SELECT id, nullif(id, 5) % 999 AS a FROM range(1000)")
     scan = SparkScan(frame, frame, "true", "id", is_small=False)
     complete = Key(("a",), is_complete=True)
-    assert scan.counts([Key(("a",), is_complete=False), complete]) == [
+    found = scan.test([of(Key(("a",), is_complete=False)), of(complete)])
+    assert [count for count, _ in found] == [
         Count(1000, 2, failed_keys=1, keys=998, complete=999),
         Count(1000, 3, failed_keys=2, keys=998, complete=999),
     ]
-    (samples,) = scan.samples([(complete, Shown("CAST(a AS STRING)", "to_json(struct(id))"))])
+    _, samples = found[1]
     assert samples.rows == (Sample(0, "0", '{"id":0}'), Sample(5, None, '{"id":5}'), Sample(999, "0", '{"id":999}'))
     assert samples.offsets == (0, 5, 999)
+
+
+def test_a_condition_that_fails_leaves_the_others(spark: SparkSession) -> None:
+    frame = spark.sql("SELECT id, id % 999 AS a, map(id, id) AS m FROM range(1000)")
+    for is_small in (True, False):
+        scan = SparkScan(frame, frame, "true", "id", is_small)
+        conditions = [ONE, Key(("m",), is_complete=False), Values("id = 7"), Values("raise_error('x') IS NULL")]
+        (one, _), (maps, none), (seven, samples), (raised, _) = scan.test([*map(of, conditions)])
+        assert one == Count(1000, 2, failed_keys=1, keys=999, complete=1000)
+        assert isinstance(maps, Failure)
+        assert isinstance(raised, Failure)
+        assert none == Samples()
+        assert seven == Count(1000, 1)
+        assert samples == Samples((Sample(7, "7", '{"id":7}'),), (7,))
+
+
+def test_rows_are_read_once_for_all_keys(spark: SparkSession, tmp_path: Path) -> None:
+    spark.sql("SELECT id, id % 2990 AS a, 'x' AS b FROM range(3000)").write.parquet(f"{tmp_path}/rows")
+    frame = spark.read.parquet(f"{tmp_path}/rows")
+    before = jobs(spark)
+    scan = SparkScan(frame, frame, "true", "id", is_small=False)
+    (one, _), (two, _) = scan.test([of(ONE), replace(of(TWO), fails=lambda _: False)])
+    assert (one, two) == (Count(3000, 20, 10, 2990, 3000), Count(3000, 20, 10, 2990, 3000))
+    # The hashes of both keys; for each, its suspects, kept, in groups; the failing keys of one, and their rows.
+    assert jobs(spark) - before == 5
+    assert not spark._jsparkSession.sharedState().cacheManager().numCachedEntries()
+
+
+def jobs(spark: SparkSession) -> int:
+    return int(spark.sparkContext._jsc.sc().statusStore().jobsList(None).size())
