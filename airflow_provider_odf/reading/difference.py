@@ -243,22 +243,29 @@ def _by_key(records: Records, before: pa.Table | None) -> pa.Table:
 def _ends(records: Records, before: pa.Table | None) -> pa.Table:
     """Return each key of the range with the codes of its first and its last record, and their number. Rows before the
     range count as records of it."""
-    names, held, rows, limit = _names(records.key), list[pa.Table](), 0, _COMPACT
+    names, held, read, rows, limit = _names(records.key), list[pa.Table](), list[pa.RecordBatch](), 0, _COMPACT
 
-    def single(keys: Iterable[pa.Array], codes: pa.Array) -> pa.Table:
+    def single(keys: Iterable[pa.ChunkedArray], codes: pa.ChunkedArray) -> pa.Table:
         ones = pa.repeat(pa.scalar(1, pa.int64()), len(codes))
         return pa.table([*keys, codes, codes, ones], [*names, _FIRST, _LAST, _NUMBER])
+
+    def compact() -> pa.Table:
+        # All at once: batches of a history of small slices have a few rows each.
+        new = pa.Table.from_batches(read).combine_chunks()
+        codes = pc.add(pc.multiply(new[records.offset], OPERATIONS), new[records.operation].cast(pa.int64()))
+        return _grouped([*held, single(map(new.column, records.key), codes)], names)
 
     if before is not None:
         held.append(single(map(before.column, names), before[CODE]))
     for batch in records.read([*records.key, records.offset, records.operation]):
-        codes = pc.add(pc.multiply(batch[records.offset], OPERATIONS), batch[records.operation].cast(pa.int64()))
-        held.append(single(map(batch.column, records.key), codes))
+        read.append(batch)
         rows += batch.num_rows
         if rows > limit:
-            held = [_grouped(held, names)]
+            held, read = [compact()], []
             rows = held[0].num_rows
             limit = _COMPACT + 2 * rows
+    if read:
+        return compact()
     if not held:
         return pa.table({name: pa.array([], pa.int64()) for name in (*names, _FIRST, _LAST, _NUMBER)})
     return _grouped(held, names)
