@@ -30,6 +30,7 @@ CASES = (
     "contract",
     "derivative",
     "replay",
+    "pages",
     "growth",
     "cluster",
     "connect",

@@ -51,6 +51,25 @@ def changes(count: int, step: int) -> str:
     return f"SELECT op, id, {_VALUES} FROM ({hashed}) ORDER BY id, op"
 
 
+SMALL = 100
+"""Records of a small step."""
+
+
+def small_changes(first: int, last: int) -> str:
+    """SQL of the records of small steps, in the order of their slices: 40 new rows each, and of the 40 of the step
+    before 20 that change and 20 that go; the first step has only new rows."""
+    records = f"""
+        SELECT step, unnest(CASE
+            WHEN n < 40 THEN [[0, step * 40 + n, 0]]
+            WHEN n < 60 THEN [[2, (step - 1) * 40 + n - 40, 0], [3, (step - 1) * 40 + n - 40, 1]]
+            ELSE [[1, (step - 1) * 40 + n - 40, 0]] END) AS record
+        FROM (SELECT range // 80 AS step, range % 80 AS n FROM range({first * 80}, {last * 80}))
+        WHERE step > 0 OR n < 40"""
+    split = f"SELECT step, record[1]::INT AS op, record[2] AS id, record[3]::INT AS version FROM ({records})"
+    hashed = f"SELECT *, hash(id, version) AS h FROM ({split})"
+    return f"SELECT op, id, {_VALUES} FROM ({hashed}) ORDER BY step, id, op"
+
+
 def write_csv(count: int, path: Path) -> Path:
     """``count`` rows by their keys as CSV, compressed if its name says so. Some texts are quoted; none has lines."""
     note = "CASE WHEN h % 100 = 0 THEN 'said \"yes\", ' || h % 977 END AS note"

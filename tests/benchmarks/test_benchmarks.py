@@ -54,6 +54,15 @@ def test_commands_folders_and_verification() -> None:
 
 
 @pytest.mark.benchmark
+def test_pages() -> None:
+    rows = {r["subject"]: r for r in run("pages", "--sources", "60")}
+    assert rows["current rows, first"]["to"] == rows["trends, again"]["to"] == "pyarrow, keys of all slices"
+    assert rows["current rows, first"]["note"] == "20 blocks"
+    assert rows["catalog, by column, again"]["to"] == "Airflow's lists of DAGs and assets"
+    assert rows["rows as CSV, first"]["to"] == "pyarrow, Parquet to CSV"
+
+
+@pytest.mark.benchmark
 def test_growth_is_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "growth.svg"
     rows = {r["subject"]: r for r in run("growth", "--sources", "10", "--picture", str(picture))}
