@@ -71,7 +71,10 @@ def test_without_the_right_to_write_slices_are_read_each_time(check, tmp_path: P
     assert (len(check()), len(check())) == (1, 1)
 
 
-def test_without_a_cache(grow):
+@pytest.mark.parametrize("small", [slices._SMALL, 0])
+def test_without_a_cache(grow, monkeypatch, small):
+    """Slices up to a size are compared one after the other, larger ones in threads."""
+    monkeypatch.setattr(slices, "_SMALL", small)
     growing = grow()
     file = growing.add(("+A", 1, "a"))
     for _ in range(2):
