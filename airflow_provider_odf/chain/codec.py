@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import multiformats
@@ -39,6 +39,8 @@ VERSIONS = (2, 3)
 """Supported versions of the frame."""
 
 _MAX_DEPTH = 64
+_RECENT = 256
+"""Blocks that are kept in memory."""
 _KIND = 0x400000  # multicodec odf-metadata-block
 _TIMESTAMP_ALIGNMENT = {2: 1, 3: 4}
 
@@ -56,8 +58,11 @@ def encode(block: MetadataBlock, version: int = 3) -> bytes:
         raise InvalidInput(f"the block cannot be encoded: {e}") from e
 
 
+@lru_cache(_RECENT)
 def decode(data: bytes) -> MetadataBlock:
     """Return the block in a frame of version 2 or 3. Fields that newer specifications add to objects are ignored.
+
+    Blocks that were decoded last are not decoded again: several parts of a page or task look at the newest ones.
 
     :raises ChainCorrupted: the bytes are not a block, or have an object of an unknown kind.
     """
