@@ -86,12 +86,14 @@ def rows_at(dataset: Dataset, offsets: Sequence[int], state: ChainState) -> Rows
     """
     import pyarrow as pa
 
+    from airflow_provider_odf.records.keys import int64_array
+
     tables = []
     for data_slice in state.slices:
         start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
         if indices := [offset - start for offset in offsets if start <= offset <= end]:
             slices.check_unrecorded(dataset, state.dataset_id, [data_slice])
-            tables.append(slices.read(dataset, data_slice, state.row_schema()).take(pa.array(indices, pa.int64())))
+            tables.append(slices.read(dataset, data_slice, state.row_schema()).take(int64_array(indices)))
     table = pa.concat_tables(tables) if tables else None
     return Rows(tuple(_columns(state)), table, state.vocab.operation_type_column)
 
@@ -211,15 +213,14 @@ def _column(dataset: Dataset, state: ChainState, name: str) -> pa.ChunkedArray:
 
 def _by_slice(state: ChainState, places: Sequence[int]) -> Iterator[tuple[str, pa.Array | None]]:
     """Yield the offsets of each slice; ``places`` in the history ascend."""
-    import pyarrow as pa
+    from airflow_provider_odf.records.keys import int64_array
 
     first, done = 0, 0
     for data_slice in state.slices:
         start, end = data_slice.offset_interval.start, data_slice.offset_interval.end
         count = end - start + 1
         next_done = bisect_left(places, first + count, done)
-        is_whole = next_done - done == count
-        own = None if is_whole else pa.array([p - first + start for p in places[done:next_done]], pa.int64())
+        own = None if next_done - done == count else int64_array(p - first + start for p in places[done:next_done])
         yield data_slice.physical_hash, own
         first, done = first + count, next_done
 

@@ -4,6 +4,7 @@ itself and is the greatest number, and zero has no sign.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -119,7 +120,7 @@ def equality_codes(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
             combined = codes
         else:
             width = (pc.max(codes).as_py() or 0) + 1
-            both = pc.add(pc.multiply(combined, pa.scalar(width, pa.int64())), codes)
+            both = pc.add(pc.multiply(combined, int64(width)), codes)
             combined = both.dictionary_encode().indices.cast(pa.int64())
     return combined if combined is not None else pa.array([], pa.int64())
 
@@ -129,7 +130,18 @@ def _codes(column: pa.ChunkedArray) -> pa.Array:
     if pt.is_float16(whole.type):
         whole = whole.cast(pa.float32())
     if pt.is_floating(whole.type):
-        whole = pc.add(whole, pa.scalar(0, whole.type))
+        whole = pc.add(whole, int64(0).cast(whole.type))
     if pt.is_nested(whole.type):
         whole = pa.array([None if value is None else repr(value) for value in whole.to_pylist()], pa.string())
-    return pc.add(pc.fill_null(whole.dictionary_encode().indices.cast(pa.int64()), -1), 1)
+    return pc.add(pc.fill_null(whole.dictionary_encode().indices.cast(pa.int64()), int64(-1)), int64(1))
+
+
+def int64_array(values: Iterable[int]) -> pa.Array:
+    """Return numbers as Arrow. From a list pyarrow would create them with pandas, whose import takes a second."""
+    numbers = array("q", values)
+    return pa.Array.from_buffers(pa.int64(), len(numbers), [None, pa.py_buffer(numbers)])
+
+
+def int64(value: int) -> pa.Scalar:
+    """Return a number as Arrow, likewise without pandas."""
+    return int64_array([value])[0]

@@ -199,7 +199,7 @@ def _stream(array: Array, valid: Array | None) -> Any:
     t = array.type
     if pt.is_boolean(t):
         items = _bytes_of_booleans(array)
-        return _fixed_buffer(items if valid is None else pc.if_else(valid, items, pa.scalar(0, pa.uint8())), 1)
+        return _fixed_buffer(items if valid is None else pc.if_else(valid, items, _constant(b"\0", pa.uint8())), 1)
     if valid is None and not (is_list(t) or is_text(t) or is_binary(t)):
         return _fixed_buffer(array, t.bit_width // 8)
     return _data_of(_rows(array, valid))
@@ -217,11 +217,11 @@ def _rows(array: Array, valid: Array | None) -> Array:
         rows = _prefixed(pc.binary_length(values), values)
     else:
         rows = array.view(pa.binary(t.bit_width // 8)).cast(pa.large_binary())
-    return rows if valid is None else pc.if_else(valid, rows, pa.scalar(b"\0", pa.large_binary()))
+    return rows if valid is None else pc.if_else(valid, rows, _constant(b"\0", pa.large_binary()))
 
 
 def _bytes_of_booleans(array: Array) -> Array:
-    return pc.add(array.cast(pa.uint8()), pa.scalar(1, pa.uint8()))
+    return pc.add(array.cast(pa.uint8()), _constant(b"\1", pa.uint8()))
 
 
 def _list_rows(array: Array) -> Array:
@@ -245,7 +245,16 @@ def _offsets(lengths: Array) -> Array:
 
 def _prefixed(counts: Array, rows: Array) -> Array:
     eight = counts.cast(pa.int64()).view(pa.binary(8)).cast(pa.large_binary())
-    return pc.binary_join_element_wise(eight, rows, pa.scalar(b"", pa.large_binary()))
+    return pc.binary_join_element_wise(eight, rows, _constant(b"", pa.large_binary()))
+
+
+def _constant(data: bytes, of: pa.DataType) -> pa.Scalar:
+    """Return a scalar from its bytes. From a Python value pyarrow would first import pandas, which takes a second."""
+    if of == pa.large_binary():
+        buffers = [None, pa.py_buffer(struct.pack("=qq", 0, len(data))), pa.py_buffer(data)]
+    else:
+        buffers = [None, pa.py_buffer(data)]
+    return pa.Array.from_buffers(of, 1, buffers)[0]
 
 
 def _fixed_buffer(array: Array, width: int) -> Any:
