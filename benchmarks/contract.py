@@ -1,8 +1,9 @@
-"""A data contract with twelve checks, against datacontract-cli and Great Expectations on the same Spark.
+"""A data contract with twelve checks on a local Parquet file: whole programs without Spark, against datacontract-cli
+and SQL of DuckDB by hand; and on Spark, against datacontract-cli and Great Expectations on the same Spark.
 
 The peers have requirements of their own: ``ODF_BENCH_PEERS`` is the Python of an environment with ``datacontract-cli``,
-``great-expectations`` and the pyspark of this one. Each program starts Spark, tests the contract once, then once more:
-the second, warm test is timed.
+``great-expectations`` and the pyspark of this one. Each program on Spark starts it, tests the contract once, then once
+more: the second, warm test is timed.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import os
 import sys
 from pathlib import Path
 
-from benchmarks import data
-from benchmarks.measure import Run, in_turns, program
+from benchmarks import check, data, odf
+from benchmarks.measure import Run, in_turns, peer, program
 from benchmarks.report import Row, row
 from benchmarks.scale import Scale
 
@@ -49,15 +50,35 @@ def run(scale: Scale) -> list[Row]:
     rows: list[Row] = []
     for number in ROWS:
         if number <= scale.rows * 2:
-            rows += _of(scale, number)
+            path, contract = scale.directory / f"{number}.parquet", scale.directory / f"orders-{number}.yaml"
+            contract.write_text(f"{CONTRACT}servers: {{here: {{type: local, path: {path}, format: parquet}}}}\n")
+            with data.connect() as db:
+                db.sql(f"COPY ({_query(number)}) TO '{path}' (FORMAT parquet)")
+            rows += _whole(scale, number, path, contract) + _on_spark(scale, number, path, contract)
     return rows
 
 
-def _of(scale: Scale, number: int) -> list[Row]:
-    path, contract = scale.directory / f"{number}.parquet", scale.directory / "orders.yaml"
-    contract.write_text(CONTRACT)
-    with data.connect() as db:
-        db.sql(f"COPY ({_query(number)}) TO '{path}' (FORMAT parquet)")
+def _whole(scale: Scale, number: int, path: Path, contract: Path) -> list[Row]:
+    """Whole programs, which report the failing clauses."""
+    subjects = {
+        "DuckDB": lambda: peer("duckdb_contract", data=path),
+        "odf contract test": lambda: program([odf.ODF, "contract", "test", str(contract)], codes=[1]),
+    }
+    if peers := os.environ.get("ODF_BENCH_PEERS"):
+        command = str(Path(peers).with_name("datacontract"))
+        subjects["datacontract test"] = lambda: program([command, "test", str(contract)], codes=[1])
+    runs = in_turns(subjects, scale.reps)
+    assert {run.answer["failed"] for run in runs["DuckDB"]} == {len(FAILING)}
+    check.said([run.text for run in runs["odf contract test"]], f"({len(FAILING)} failed, ")
+    case = f"{CASE}, {number // 1_000_000} M rows, whole program"
+    floor = runs["odf contract test"]
+    return [
+        row(case, name, done, *(("odf contract test", floor) if done is not floor else ()))
+        for name, done in runs.items()
+    ]
+
+
+def _on_spark(scale: Scale, number: int, path: Path, contract: Path) -> list[Row]:
     peers = os.environ.get("ODF_BENCH_PEERS")
     names = [name for name in _SUBJECTS if name == "odf" or peers]
 
@@ -72,7 +93,7 @@ def _of(scale: Scale, number: int) -> list[Row]:
     floor = runs["odf"]
     return [
         row(
-            f"{CASE}, {number // 1_000_000} M rows",
+            f"{CASE}, {number // 1_000_000} M rows, on Spark",
             name,
             done,
             *(("odf", floor) if done is not floor else ()),

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -47,8 +47,10 @@ def whole(run: Run) -> Run:
     return Run(run.wall, run.whole_cpu, peak_mib=run.peak_mib, jvms=run.jvms)
 
 
-def program(arguments: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Run:
-    """A run of a program until it ends.
+def program(
+    arguments: Sequence[str], *, environment: Mapping[str, str] | None = None, codes: Collection[int] = (0,)
+) -> Run:
+    """A run of a program until it ends with one of the exit codes.
 
     :raises RuntimeError: it failed, or was ended for its memory; the message has its last words.
     """
@@ -61,7 +63,7 @@ def program(arguments: Sequence[str], *, environment: Mapping[str, str] | None =
         wall = time.perf_counter() - start
         out.seek(0), err.seek(0)
         text, errors = out.read(), err.read()
-    if process.returncode:
+    if process.returncode not in codes:
         raise RuntimeError(f"{' '.join(arguments)} ended with {process.returncode}: {(errors or text)[-2000:]}")
     answer = _answer(text)
     # A process that nobody waited for is missing from the one sum, a short one from the other.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 from urllib.parse import quote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 from pyspark.sql import types as T  # noqa: N812
@@ -48,6 +49,8 @@ from airflow_provider_odf.records import files
 if TYPE_CHECKING:
     from datafusion import SessionContext
     from pyspark.sql import DataFrame
+
+Value = TypeVar("Value")
 
 _FLOATS = (T.FloatType, T.DoubleType)
 _STORED = "odf:stored "
@@ -198,10 +201,9 @@ class DataFusionScan:
         :raises NeedsSpark: DataFusion cannot evaluate one.
         """
         counts = self._counts([tested.condition for tested in conditions])
-        return [
-            (count, self._samples(tested.condition, tested.shown) if tested.fails(count) else Samples())
-            for tested, count in zip(conditions, counts, strict=True)
-        ]
+        failing = [tested for tested, count in zip(conditions, counts, strict=True) if tested.fails(count)]
+        samples = iter(self._samples(failing))
+        return [(c, next(samples) if t.fails(c) else Samples()) for t, c in zip(conditions, counts, strict=True)]
 
     def _counts(self, conditions: Sequence[Condition]) -> list[Count]:
         passes: dict[Sql, dict[int, Sequence[Sql]]] = {}
@@ -232,21 +234,52 @@ class DataFusionScan:
         columns = (f"{c} AS {name}" for c, name in zip(key.columns, key.of_groups.columns, strict=True))
         return select(["count(1) AS __rows", *columns], self.rows, f"GROUP BY {', '.join(key.columns)}")
 
-    def _samples(self, condition: Condition, shown: Shown) -> Samples:
-        if isinstance(condition, Key):
-            key = condition.of_groups
-            groups = select("*", self._groups(condition), f"WHERE {key.bad('__rows')}")
-            pairs = zip(condition.columns, key.columns, strict=True)
-            same = (f"({column} IS NOT DISTINCT FROM {name})" for column, name in pairs)
-            rows = select("*", f"({self.rows}) AS r JOIN ({groups}) AS b ON {' AND '.join(same)}")
-        elif isinstance(condition, Values):
-            rows = select("*", self.tested, f"WHERE {_flag(condition)}")
-        else:
-            return Samples()
-        columns = dict.fromkeys((*shown.columns, *shown.values))
-        stored = (f"{quoted(self._stored(name))} AS c{i}" for i, name in enumerate(columns))
-        first = f"ORDER BY {self.offset} LIMIT {MOST_OFFSETS}"
-        table = self._query(select([f"{self.offset} AS o", *stored], rows, first))
+    def _samples(self, failing: Sequence[ConditionTest]) -> Iterator[Samples]:
+        values = {i: t.condition for i, t in enumerate(failing) if isinstance(t.condition, Values)}
+        columns = [*dict.fromkeys(name for i in values for name in _columns_of(failing[i].shown))]
+        of_values = self._first_of_each([_flag(condition) for condition in values.values()], columns)
+        tables = dict(zip(values, of_values, strict=True))
+        for i, tested in enumerate(failing):
+            if i in values:
+                yield self._samples_of(tables[i], columns, tested.shown)
+            elif isinstance(tested.condition, Key):
+                names = [*dict.fromkeys(_columns_of(tested.shown))]
+                yield self._samples_of(self._first_of_key(tested.condition, names), names, tested.shown)
+            else:
+                yield Samples()
+
+    def _first_of_each(self, flags: Sequence[Sql], columns: Sequence[str]) -> list[pa.Table]:
+        """Return the first of the rows for which each of some SQL is true, read in one pass."""
+        if not flags:
+            return []
+        marks = (f"{flag} AS f{i}" for i, flag in enumerate(flags))
+        any_of = " OR ".join(f"({flag})" for flag in flags)
+        width = len(columns) + 1
+
+        def first_of(failing: pa.RecordBatchReader) -> list[pa.Table]:
+            first = [pa.schema([*failing.schema][:width]).empty_table()] * len(flags)
+            for batch in failing:
+                rows = pa.Table.from_batches([batch.select(range(width))])
+                first = [
+                    _first(pa.concat_tables([table, rows.filter(mark)]))
+                    for table, mark in zip(first, batch.columns[width:], strict=True)
+                ]
+            return first
+
+        return self._read(select([*self._shown(columns), *marks], self.tested, f"WHERE {any_of}"), first_of)
+
+    def _first_of_key(self, condition: Key, columns: Sequence[str]) -> pa.Table:
+        key = condition.of_groups
+        groups = select("*", self._groups(condition), f"WHERE {key.bad('__rows')}")
+        pairs = zip(condition.columns, key.columns, strict=True)
+        same = (f"({column} IS NOT DISTINCT FROM {name})" for column, name in pairs)
+        rows = select("*", f"({self.rows}) AS r JOIN ({groups}) AS b ON {' AND '.join(same)}")
+        return self._query(select(self._shown(columns), rows, f"ORDER BY {self.offset} LIMIT {MOST_OFFSETS}"))
+
+    def _shown(self, columns: Sequence[str]) -> list[Sql]:
+        return [f"{self.offset} AS o", *(f"{quoted(self._stored(name))} AS c{i}" for i, name in enumerate(columns))]
+
+    def _samples_of(self, table: pa.Table, columns: Sequence[str], shown: Shown) -> Samples:
         offsets = table.column("o").to_pylist()
         head = dict(zip(columns, table.slice(0, MOST_SAMPLES).columns[1:], strict=True))
         return Samples(tuple(self._sample(offsets, head, shown)), tuple(offsets))
@@ -269,13 +302,29 @@ class DataFusionScan:
             yield Sample(offset, shown_text, json.dumps(row))
 
     def _query(self, sql: Sql) -> pa.Table:
+        return self._read(sql, pa.RecordBatchReader.read_all)
+
+    def _read(self, sql: Sql, take: Callable[[pa.RecordBatchReader], Value]) -> Value:
+        """Return what a function takes from the rows of a query, which come as it takes them.
+
+        :raises NeedsSpark: DataFusion cannot evaluate the query.
+        """
         try:
-            return self.context.sql(sql).to_arrow_table()
+            return take(pa.RecordBatchReader.from_stream(self.context.sql(sql)))
         except BaseException as e:
             # A panic in Rust is not an Exception.
             if not isinstance(e, Exception) and type(e).__name__ != "PanicException":
                 raise
             _leave_to_spark()
+
+
+def _first(table: pa.Table) -> pa.Table:
+    """Return the first rows by offset, as many as a report has offsets."""
+    return table.take(pc.select_k_unstable(table, k=MOST_OFFSETS, sort_keys=[("o", "ascending")]))
+
+
+def _columns_of(shown: Shown) -> Iterator[str]:
+    yield from (*shown.columns, *shown.values)
 
 
 def _flag(condition: Values) -> Sql:
