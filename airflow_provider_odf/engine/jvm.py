@@ -33,8 +33,9 @@ MISSING_JAVA = (
     "no root"
 )
 
-SHORT_JOBS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""JVM options that halve the CPU time of a short job: no second compiler, no collector threads."""
+SHORT_JOBS = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m", "-XX:+UseSerialGC")
+"""JVM options that halve the CPU time of a short job: no second compiler, no collector threads. With one compiler Java
+keeps only 48 MiB of compiled code, which the code that Spark generates for a hundred requests fills."""
 
 LONG_JOBS = "-XX:TieredStopAtLevel=4"
 """JVM option that brings the second compiler back, for jobs of more than some ten seconds."""
@@ -116,7 +117,7 @@ def command(java: str, conf: Mapping[str, str], extra: Sequence[str] = ()) -> li
         java,
         "-cp",
         classpath(),
-        *(SHORT_JOBS[:1] if has_collector else SHORT_JOBS),
+        *(SHORT_JOBS[:-1] if has_collector else SHORT_JOBS),
         *([f"-Xmx{heap}"] if heap else []),
         *MODULES,
         *SAME_VALUES,
