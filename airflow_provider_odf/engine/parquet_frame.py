@@ -47,6 +47,48 @@ def read(spark: SparkSession, paths: Sequence[str], types: st.StructType | None 
     return frame.select("*", (frame.metadataColumn("_metadata")["row_index"] + 1).alias(row)) if row else frame
 
 
+def rows_with(path: str, columns: pa.Schema, name: str, values: pa.Array) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file whose column is one of some values, null with null. Of a row group without one, only
+    this column is read, or nothing if its statistics tell.
+
+    :param columns: those of the rows, in Spark's types.
+    :raises InvalidQuery: the file is damaged, or has other types.
+    """
+    own, footer = pa.schema([columns.field(name)]), files.footers([path])[0]
+
+    def chosen(batch: pa.RecordBatch) -> pa.Array:
+        return pc.is_in(batch.column(name), values)
+
+    for number in range(footer.num_row_groups):
+        part = _Part(path, (number,))
+        if _may_have(footer, number, name, values) and any(chosen(b).true_count for b in _rows(part, own, "")):
+            yield from (batch.filter(chosen(batch)) for batch in _rows(part, columns, ""))
+
+
+def _may_have(footer: pq.FileMetaData, group: int, name: str, values: pa.Array) -> bool:
+    """Whether a row group may have one of some values of a column, by its statistics."""
+    chunks = map(footer.row_group(group).column, range(footer.num_columns))
+    # By path: a field of a struct may have the name of the column.
+    statistics = next((chunk.statistics for chunk in chunks if chunk.path_in_schema == name), None)
+    if values.null_count or statistics is None or not statistics.has_min_max:
+        return True
+    bounds = pc.min_max(values)
+    try:
+        is_below, is_above = (statistics.max < bounds["min"].as_py(), statistics.min > bounds["max"].as_py())
+    except TypeError:  # statistics of another type, or there are no values
+        return bool(len(values))
+    return not (is_below or is_above)
+
+
+def values(paths: Iterable[str], column: pa.Field) -> pa.Array:
+    """Return the distinct values of a column, in Spark's type.
+
+    :raises InvalidQuery: a file is damaged, or has another type.
+    """
+    columns = pa.schema([column])
+    return pa.Table.from_batches((b for path in paths for b in _rows(_Part(path), columns, "")), columns)[0].unique()
+
+
 @dataclass(frozen=True)
 class _Part:
     """Row groups of a file, None for all. ``first`` is the number of the first row, from 1."""

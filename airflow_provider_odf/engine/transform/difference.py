@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -17,10 +16,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.transform.inputs import COUNT, STEPS, History, matching
+from airflow_provider_odf.engine.transform.inputs import COUNT, STEPS, History, are_exact, matching
 from airflow_provider_odf.engine.transform.result import Result
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
-from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice
+from airflow_provider_odf.protocol import HistorySlice
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records.schema import OP
 
@@ -106,29 +105,36 @@ def of_rows(rows: DataFrame, result: Result) -> DataFrame:
 def missing_row(own: History, new: HistorySlice) -> Row | None:
     """Return a row, as texts, that a new slice takes back although the derivative does not have it, else None.
 
-    ``own`` is the history before the slice. Only the rows of it are read that have event times from the earliest to the
-    latest of the rows taken back, and none if the slice takes none back.
+    ``own`` is the history before the slice. Only the rows of it are read that `_records_like` returns, and none if the
+    slice takes none back.
     """
     if own.are_additions([new]):
         return None
-    every, first = replace(own, slices=(*own.slices, new)), new.offset_interval.start
-    offset, op, _, time = (quoted(name) for name in own.vocab.columns)
+    first = new.offset_interval.start
+    offset, op, *_ = (quoted(name) for name in own.vocab.columns)
     columns = [*map(quoted, own.columns)]
     pairs = [(column, f"odf:taken{n}") for n, column in enumerate(columns)]
     taken = own.records([new]).where(f"{op} NOT IN {PRESENT}").select(*columns).toDF(*(name for _, name in pairs))
-    between = every.records().where(F.expr(time).between(*map(F.lit, _bounds(new, own.vocab))))
     there = (
         f"sum(IF({op} IN {PRESENT}, 1, -1)) OVER "
         f"(PARTITION BY {', '.join(columns)} ORDER BY {offset} ROWS UNBOUNDED PRECEDING)"
     )
-    counted = matching(between, taken, pairs).selectExpr("*", f"{there} AS `odf:there`")
+    counted = matching(_records_like(own, new), taken, pairs).selectExpr("*", f"{there} AS `odf:there`")
     missing = counted.where(f"`odf:there` < 0 AND {offset} >= {first}")
     return missing.selectExpr(*(f"CAST({column} AS STRING) AS {column}" for column in columns)).first()
 
 
-def _bounds(new: HistorySlice, vocab: DatasetVocabulary) -> tuple[date | None, date | None]:
-    """Return the earliest and the latest event time of the rows that a slice takes back."""
-    is_taken_back = ~pc.field(vocab.operation_type_column).isin(PRESENT)
-    times = files.read_parquet(new.path, [vocab.event_time_column], is_taken_back)
-    bounds = pc.min_max(times[0])
-    return bounds["min"].as_py(), bounds["max"].as_py()
+def _records_like(own: History, new: HistorySlice) -> DataFrame:
+    """Return the records of a history and of a new slice, without most of those that differ from all rows that the
+    slice takes back: in the column that tells most of these apart, or in the range of their event times."""
+    names = own.columns
+    is_taken_back = ~pc.field(own.vocab.operation_type_column).isin(PRESENT)
+    rows = files.read_parquet(new.path, names, is_taken_back)
+    distinct = {name: rows[name].unique() for name in names if are_exact(rows.schema.field(name).type)}
+    name, values = max(distinct.items(), key=lambda item: len(item[1]))
+    if (found := own.found(name, values)) is not None:
+        return found.unionAll(own.records([new]))
+    bounds = pc.min_max(rows[names[0]])
+    every = replace(own, slices=(*own.slices, new))
+    time = F.expr(quoted(names[0]))
+    return every.records().where(time.between(F.lit(bounds["min"].as_py()), F.lit(bounds["max"].as_py())))

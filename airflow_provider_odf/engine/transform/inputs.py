@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.types as pt
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from airflow_provider_odf.engine import parquet_frame, spark_internals
 from airflow_provider_odf.engine.current_rows import current_rows
@@ -62,6 +64,11 @@ class History:
         return [f.name for f in self.types.fields[3:]]
 
     @property
+    def arrow(self) -> pa.Schema:
+        """The columns in Spark's types, all of them optional."""
+        return to_arrow_schema(self.types.toNullable(), timezone="UTC")
+
+    @property
     def key(self) -> tuple[str, ...]:
         """The primary key, if the newest record of each key is its current row."""
         return self.merge.primary_key if self.merge and self.merge.traits.has_current_rows else ()
@@ -73,6 +80,27 @@ class History:
             return spark_internals.empty_frame(self.spark, self.types)
         frame = parquet_frame.read(self.spark, paths, self.types)
         return frame.coalesce(1) if self.is_small else frame
+
+    def found(self, name: str, values: pa.Array) -> DataFrame | None:
+        """Return the records of which a column is one of a few values, null with null, read by Arrow, which takes much
+        less time than Spark for a few rows of many. None where Spark shall read all of them: there are too many, the
+        history is small, or its executors are other machines.
+        """
+        is_local = str(self.spark.sparkContext.master).startswith("local")
+        paths = [s.path for s in self.slices]
+        if self.is_small or not is_local or len(values) > MAX_VALUES or not all(map(files.is_path, paths)):
+            return None
+        schema, found, room = self.arrow, list[pa.RecordBatch](), MAX_VALUES
+        for path in paths:
+            for batch in parquet_frame.rows_with(path, schema, name, values.cast(schema.field(name).type)):
+                found.append(batch)
+                room -= batch.num_rows
+                if room < 0:
+                    return None
+        types = self.types.toNullable()
+        if not found:
+            return spark_internals.empty_frame(self.spark, types)
+        return self.spark.createDataFrame(pa.Table.from_batches(found, schema), types)
 
     @cached_property
     def has_only_additions(self) -> bool:
@@ -97,6 +125,13 @@ class History:
         return records.selectExpr(*map(quoted, self.columns), f"IF({present}, 1L, -1L) AS {quoted(COUNT)}")
 
 
+def are_exact(kind: pa.DataType) -> bool:
+    """Whether Arrow and Spark see the same values of a type as equal. Floating-point numbers have two zeros and several
+    NaNs."""
+    is_one = (pt.is_integer, pt.is_decimal, pt.is_date, pt.is_timestamp, pt.is_string, pt.is_boolean)
+    return any(is_kind(kind) for is_kind in is_one)
+
+
 @dataclass(frozen=True, eq=False)
 class Input:
     """An input of a transform. ``number`` is its position in the query inputs."""
@@ -119,6 +154,20 @@ class Input:
     def only_grows(self) -> bool:
         """Whether no new record takes back another."""
         return not (self.is_new and self._is_of_source) and self.history.are_additions(self.new_slices)
+
+    def beside(self, key: str, other: Input, key_of_other: str) -> DataFrame | None:
+        """Return the records whose key is one of those of the new records of another input, None where Spark shall read
+        all. Keys are SQL; others than columns are left to Spark, as are those that records of one primary key can have
+        different values of."""
+        fields = {quoted(f.name): f for f in self.history.types}
+        name, names = fields[key].name if key in fields else None, {quoted(n): n for n in other.history.columns}
+        if name is None or key_of_other not in names or other._is_of_source:
+            return None
+        column, same = self.history.arrow.field(name), other.history.arrow.field(names[key_of_other])
+        is_of_row = not self.history.key or name in self.history.key
+        if not is_of_row or column.type != same.type or not are_exact(same.type):
+            return None
+        return self.history.found(name, parquet_frame.values([s.path for s in other.new_slices], same))
 
     def before(self) -> History:
         """Return the history up to the new records."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -86,19 +87,44 @@ def slices(inputs: Sequence[Input], own: Sequence[HistorySlice]) -> Iterator[His
         yield from i.new_slices if changed == [i] else i.history.slices
 
 
-def added(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFrame:
+Beside: TypeAlias = Mapping[tuple[Input, Input], DataFrame]
+"""Records of an input, the second, that can meet the new records of another one, the first. Where a pair is missing,
+they are all of its records."""
+
+
+def beside(inputs: Sequence[Input], parts: Callable[[int], Sequence[Part] | None]) -> Beside:
+    """Return the few records of each large input that can meet the new records of another input.
+
+    Result rows with a value of a key depend only on input rows with this value. So the rows that new records give
+    depend only on rows of other inputs that have their keys.
+
+    :param parts: returns the keys by which changes of an input are found in the result.
+    """
+    found: dict[tuple[Input, Input], DataFrame] = {}
+    for one in (i for i in inputs if i.is_new):
+        for part in parts(one.number) or ():
+            ((_, own),) = part.changed
+            for other in (i for i in inputs if i is not one):
+                for key, key_of_one in zip(part.inputs.get(other.number, ()), own, strict=False):
+                    if (one, other) not in found and key is not None:
+                        records = other.beside(key, one, key_of_one)
+                        found |= {(one, other): records} if records is not None else {}
+    return found
+
+
+def added(query: Callable[[], DataFrame], inputs: Sequence[Input], near: Beside) -> DataFrame:
     """Return the rows that new records add. ``query`` runs over the views that are registered at the time."""
-    return _sum(query, inputs, "IN", [i for i in inputs if i.is_new])
+    return _sum(query, inputs, "IN", [i for i in inputs if i.is_new], near)
 
 
-def removed(query: Callable[[], DataFrame], inputs: Sequence[Input]) -> DataFrame | None:
+def removed(query: Callable[[], DataFrame], inputs: Sequence[Input], near: Beside) -> DataFrame | None:
     """Return the rows that new records take from the result, None if they only add."""
     shrinking = [i for i in inputs if not i.only_grows]
-    return _sum(query, inputs, "NOT IN", shrinking) if shrinking else None
+    return _sum(query, inputs, "NOT IN", shrinking, near) if shrinking else None
 
 
 def _sum(
-    query: Callable[[], DataFrame], inputs: Sequence[Input], condition: str, changed: Sequence[Input]
+    query: Callable[[], DataFrame], inputs: Sequence[Input], condition: str, changed: Sequence[Input], near: Beside
 ) -> DataFrame:
     """Return the rows for the records of each changed input that meet a condition on their operation.
 
@@ -111,8 +137,14 @@ def _sum(
             if i is one:
                 rows = i.changes().where(f"{op} {condition} {PRESENT}")
             else:
-                history = i.history if i.number < one.number else i.before()
-                rows = history.current(history.records())
+                is_before = i.number > one.number
+                history = i.before() if is_before else i.history
+                records = near.get((one, i))
+                if records is None:
+                    records = history.records()
+                elif is_before:
+                    records = records.where(F.col(quoted(i.history.vocab.offset_column)) < i.new_from)
+                rows = history.current(records)
             i.view(rows, is_raw=False)
         frames.append(query())
     return reduce(DataFrame.unionAll, frames)

@@ -222,11 +222,12 @@ class _Transform:
             return None
         self._fit(keyed.slices(self._inputs, self._request.history if linear.totals else ()))
         rows = partial(self._rows, columns)
-        new = keyed.added(rows, self._inputs)
+        near = keyed.beside(self._inputs, lambda number: analyzed.parts([number]))
+        new = keyed.added(rows, self._inputs, near)
         if linear.totals is not None:
             changes = keyed.totals(self._spark, new, self._own(columns), linear.totals, columns)
         else:
-            taken = keyed.removed(rows, self._inputs)
+            taken = keyed.removed(rows, self._inputs, near)
             old = difference.once(taken if taken is not None else new.limit(0), columns)
             changes = difference.difference(old, new, columns, analyzed.identity)
         return _Records(changes, are_compared=linear.totals is not None)
