@@ -19,6 +19,7 @@ from airflow_provider_odf.datafusion import determinism, types
 from airflow_provider_odf.datafusion.plan import INPUT, TransformPlan, installed_version, plan, plan_transform
 from airflow_provider_odf.datafusion.query_text import QueryProblem
 from airflow_provider_odf.datafusion.run import Job
+from airflow_provider_odf.engine.arrow_tasks import in_tasks
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_internals import heap_bytes, is_remote
 from airflow_provider_odf.errors import InvalidQuery
@@ -97,11 +98,11 @@ def _rows(
     if small:
         return spark.createDataFrame(job.on_tables({n: frame.toArrow() for n, frame in frames.items()}), schema)
     if is_row_wise:
-        parts = [frame.mapInArrow(partial(job.by_part, table=name), schema) for name, frame in frames.items()]
+        parts = [in_tasks(frame, partial(job.by_part, table=name), schema) for name, frame in frames.items()]
         return reduce(DataFrame.union, parts)
     if len(frames) == 1:
-        return next(iter(frames.values())).coalesce(1).mapInArrow(job.at_once, schema)
-    return _in_one_frame(frames).coalesce(1).mapInArrow(partial(_together, job), schema)
+        return in_tasks(next(iter(frames.values())).coalesce(1), job.at_once, schema)
+    return in_tasks(_in_one_frame(frames).coalesce(1), partial(_together, job), schema)
 
 
 def _in_one_frame(frames: Mapping[str, DataFrame]) -> DataFrame:

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine import parquet_frame, slices, sorted_shuffle
+from airflow_provider_odf.engine.arrow_tasks import in_tasks
 from airflow_provider_odf.engine.column_layout import POSITION, Layout
 from airflow_provider_odf.engine.columnar.state import RowsInMemory, rows_in_memory
 from airflow_provider_odf.engine.schema import quoted
@@ -77,7 +78,7 @@ def state(spark: SparkSession, history: History, partitions: int) -> DataFrame:
     rows = [*_history_rows(spark, history)]
     if history.has_only_keys:
         return reduce(DataFrame.union, rows).selectExpr(*map(quoted, history.layout.keys))
-    return _by_key(rows, history, partitions).mapInArrow(partial(_current_rows, history.layout), history.types)
+    return in_tasks(_by_key(rows, history, partitions), partial(_current_rows, history.layout), history.types)
 
 
 def _history_rows(spark: SparkSession, history: History) -> Iterator[DataFrame]:

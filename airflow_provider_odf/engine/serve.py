@@ -29,7 +29,7 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.engine import session
 from airflow_provider_odf.engine.optional_spark import NeedsSpark, may_use_arrow
-from airflow_provider_odf.without_pandas import leave_out_pandas
+from airflow_provider_odf.without_pandas import leave_out_pandas, let_pandas_in
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,7 +72,7 @@ def serve(
     :param parent: id of the client's process. This process ends with it.
     """
     close_to_others()
-    if not code:  # the client of Spark Connect needs it
+    if not code:  # else the client of Spark Connect needs it at once
         leave_out_pandas()
     responses = _claim_stdout()
     own = {"spark.local.dir": work, "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={work}"}
@@ -91,6 +91,7 @@ def serve(
                     continue
             elif handler.spark is None and handler.needs_spark(event):
                 handler.respond(event, protocol.Progress("starting Spark", protocol.Engine(app_name)))
+                let_pandas_in()
                 spark, jvm = session.start_local(app_name, master, settings, meanwhile=_import_operations)
                 threading.Thread(target=_watch_jvm, args=(jvm, work), daemon=True).start()
                 handler.spark, handler.jvm = spark, jvm

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from pyspark.sql import DataFrame
 
+from airflow_provider_odf.engine.arrow_tasks import in_tasks
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.errors import InternalError, InvalidInput, InvalidQuery, StorageError
 from airflow_provider_odf.instant import Instant
@@ -42,7 +43,7 @@ def write_in_task(records: DataFrame, order: Sequence[str], plan: SlicePlan) -> 
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         yield answer(lambda: write_files(tables, plan, sys.maxsize))
 
-    for row in one.mapInArrow(task, ANSWER).collect():
+    for row in in_tasks(one, task, ANSWER).collect():
         return next(iter(outcome(json.loads(row[0]))[0]), None)
     return None
 

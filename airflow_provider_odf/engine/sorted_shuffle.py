@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
+from airflow_provider_odf.engine.arrow_tasks import in_tasks
 from airflow_provider_odf.engine.duplicates import DifferentRows
 from airflow_provider_odf.engine.slices import ANSWER, Written, answer, outcome
 from airflow_provider_odf.engine.strategies.strategy import Records
@@ -74,7 +75,7 @@ def write_in_task(rows: DataFrame, merged: Merged, slice_records: int) -> Writte
 
     :raises InvalidQuery, InternalError, StorageError: as the records and ``write_files`` do.
     """
-    for row in rows.mapInArrow(partial(_write_all, merged, slice_records), ANSWER).collect():
+    for row in in_tasks(rows, partial(_write_all, merged, slice_records), ANSWER).collect():
         return outcome(json.loads(row[0]))
     return (), 0
 
@@ -98,7 +99,7 @@ def write_in_tasks(rows: DataFrame, merged: Merged, slice_records: int) -> Writt
 
     :raises InvalidQuery, InternalError, StorageError: as ``write_in_task`` does.
     """
-    runs = rows.mapInArrow(partial(_runs, merged), _RUNS).persist(StorageLevel.DISK_ONLY)
+    runs = in_tasks(rows, partial(_runs, merged), _RUNS).persist(StorageLevel.DISK_ONLY)
     try:
         about = runs.drop("run").toArrow()
         dropped = _dropped(about.filter(pc.is_valid(about["remark"])), merged.plan.label)

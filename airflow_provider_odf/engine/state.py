@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf import object_stores
+from airflow_provider_odf.engine.arrow_tasks import in_tasks
 from airflow_provider_odf.engine.column_layout import Columns, Layout
 from airflow_provider_odf.engine.spark_errors import storage_failure
 from airflow_provider_odf.errors import StorageError
@@ -189,7 +190,7 @@ def _write_all(rows: Iterator[pa.Table] | DataFrame | None, history: History, di
         tables = (pa.Table.from_batches([batch]).cast(types) for batch in batches)
         yield from (pa.RecordBatch.from_pylist([asdict(part)]) for part in _write(tables, directory))
 
-    answers = rows.mapInArrow(task, "name STRING, size BIGINT, rows BIGINT, sha256 STRING").collect()
+    answers = in_tasks(rows, task, "name STRING, size BIGINT, rows BIGINT, sha256 STRING").collect()
     return [_Part(**answer.asDict()) for answer in answers]
 
 

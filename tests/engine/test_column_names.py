@@ -53,12 +53,26 @@ def sample(seed: int, odd: int, internal: int) -> list[str]:
     return [name for lower, name in spelled.items() if lower not in taken and not lower.startswith("odf:")]
 
 
+@pytest.fixture(params=["small", "large"])
+def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows as few as they are, and in the form for large data, in tasks of Spark."""
+    if request.param == "large":
+        monkeypatch.setattr("airflow_provider_odf.records.files.SMALL", -1)
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("size")
 def test_names(spark: SparkSession, tmp_path: Path) -> None:
     check(spark, tmp_path, sample(1, 10, 8), 4)
 
 
+@pytest.mark.usefixtures("size")
+def test_names_that_mean_something_in_sql(spark: SparkSession, tmp_path: Path) -> None:
+    check(spark, tmp_path, ["a.b", "a`b", "`a`", "it's", "*"], 1)
+
+
 @pytest.mark.torture
+@pytest.mark.usefixtures("size")
 @pytest.mark.parametrize("seed", range(20))
 def test_many_names(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     check(spark, tmp_path, sample(100 + seed, len(ODD), 100), 9)
