@@ -67,15 +67,15 @@ def rows_with(path: str, columns: pa.Schema, name: str, values: pa.Array) -> Ite
 
 def _may_have(footer: pq.FileMetaData, group: int, name: str, values: pa.Array) -> bool:
     """Whether a row group may have one of some values of a column, by its statistics."""
-    chunks = map(footer.row_group(group).column, range(footer.num_columns))
-    # By path: a field of a struct may have the name of the column.
-    statistics = next((chunk.statistics for chunk in chunks if chunk.path_in_schema == name), None)
+    # A field of a struct may have the name of the column, or its path, which joins names by dots.
+    places = (i for i, c in enumerate(map(footer.schema.column, range(footer.num_columns))) if c.name == c.path == name)
+    statistics = next((footer.row_group(group).column(i).statistics for i in places), None)
     if values.null_count or statistics is None or not statistics.has_min_max:
         return True
     bounds = pc.min_max(values)
     try:
         is_below, is_above = (statistics.max < bounds["min"].as_py(), statistics.min > bounds["max"].as_py())
-    except TypeError:  # statistics of another type, or there are no values
+    except (TypeError, ValueError, OverflowError):  # of another type, beyond Python's years, or there are no values
         return bool(len(values))
     return not (is_below or is_above)
 

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyarrow.types as pt
 import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from airflow_provider_odf.engine import parquet_frame
 from airflow_provider_odf.engine.transform import inputs
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, OffsetInterval
 from airflow_provider_odf.records import schema as schemas
@@ -41,6 +44,7 @@ SCHEMA = pa.schema(
         "tags": pa.list_(pa.string()),
     }
 )
+DAY_US = 86_400_000_000
 KEYS = ("event_time", "number", "small", "text", "day", "amount", "flag")
 
 
@@ -108,3 +112,21 @@ def test_spark_reads_where_there_are_too_many(
 )
 def test_numbers_that_are_equal_and_differ_are_left_to_spark(kind: pa.DataType, is_exact: bool) -> None:
     assert inputs.are_exact(kind) is is_exact
+
+
+def test_a_struct_whose_field_has_the_path_of_a_column(tmp_path: Path) -> None:
+    table = pa.table({"a": [{"b": 1}, {"b": 2}], "a.b": [100, 200]})
+    pq.write_table(table, path := str(tmp_path / "a.parquet"))
+    found = parquet_frame.rows_with(path, table.schema, "a.b", pa.array([200]))
+    assert [row for batch in found for row in batch.to_pylist()] == [{"a": {"b": 2}, "a.b": 200}]
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us"), pa.timestamp("us", "UTC")])
+def test_statistics_beyond_the_years_of_python(tmp_path: Path, kind: pa.DataType) -> None:
+    days = pa.array([1, 9_000_000])
+    times = days.cast(pa.int32()).view(kind) if pt.is_date(kind) else pc.multiply(days, DAY_US).view(kind)
+    pq.write_table(pa.table({"time": times}), path := str(tmp_path / "a.parquet"))
+    columns = pa.schema({"time": kind})
+    for n in range(2):
+        found = list(parquet_frame.rows_with(path, columns, "time", times[n : n + 1]))
+        assert pa.Table.from_batches(found, columns)["time"].combine_chunks() == times[n : n + 1]
