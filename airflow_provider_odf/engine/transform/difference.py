@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.transform.inputs import COUNT, STEPS, History, are_exact, matching
+from airflow_provider_odf.engine.transform.inputs import COUNT, MAX_VALUES, STEPS, History, are_exact, matching
 from airflow_provider_odf.engine.transform.result import Result
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
 from airflow_provider_odf.protocol import HistorySlice
@@ -127,14 +127,18 @@ def missing_row(own: History, new: HistorySlice) -> Row | None:
 def _records_like(own: History, new: HistorySlice) -> DataFrame:
     """Return the records of a history and of a new slice, without most of those that differ from all rows that the
     slice takes back: in the column that tells most of these apart, or in the range of their event times."""
-    names = own.columns
+    time, *others = own.columns
     is_taken_back = ~pc.field(own.vocab.operation_type_column).isin(PRESENT)
-    rows = files.read_parquet(new.path, names, is_taken_back)
-    distinct = {name: rows[name].unique() for name in names if are_exact(rows.schema.field(name).type)}
-    name, values = max(distinct.items(), key=lambda item: len(item[1]))
-    if (found := own.found(name, values)) is not None:
-        return found.unionAll(own.records([new]))
-    bounds = pc.min_max(rows[names[0]])
+    times = files.read_parquet(new.path, [time], is_taken_back)[0]
+    if len(times) <= MAX_VALUES:
+        exact = [name for name in others if are_exact(own.arrow.field(name).type)]
+        rows = files.read_parquet(new.path, exact, is_taken_back)
+        distinct = {time: times.unique(), **{name: rows[name].unique() for name in exact}}
+        name, values = max(distinct.items(), key=lambda item: len(item[1]))
+        if (found := own.found(name, values)) is not None:
+            return found.unionAll(own.records([new]))
+    bounds = pc.min_max(times)
     every = replace(own, slices=(*own.slices, new))
-    time = F.expr(quoted(names[0]))
-    return every.records().where(time.between(F.lit(bounds["min"].as_py()), F.lit(bounds["max"].as_py())))
+    return every.records().where(
+        F.expr(quoted(time)).between(F.lit(bounds["min"].as_py()), F.lit(bounds["max"].as_py()))
+    )

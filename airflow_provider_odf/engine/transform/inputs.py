@@ -43,6 +43,9 @@ STEPS = (
 MAX_VALUES = 200_000
 """Maximum number of rows that are held in memory, such as values of a key."""
 
+_MAX_FOUND = 64 << 20
+"""Most bytes of records that `History.found` holds in memory."""
+
 
 @dataclass(frozen=True)
 class History:
@@ -83,19 +86,19 @@ class History:
 
     def found(self, name: str, values: pa.Array) -> DataFrame | None:
         """Return the records of which a column is one of a few values, null with null, read by Arrow, which takes much
-        less time than Spark for a few rows of many. None where Spark shall read all of them: there are too many, the
+        less time than Spark for a few rows of many. None where Spark shall read all of them: there is too much, the
         history is small, or its executors are other machines.
         """
         is_local = str(self.spark.sparkContext.master).startswith("local")
         paths = [s.path for s in self.slices]
         if self.is_small or not is_local or len(values) > MAX_VALUES or not all(map(files.is_path, paths)):
             return None
-        schema, found, room = self.arrow, list[pa.RecordBatch](), MAX_VALUES
+        schema, found, rows, size = self.arrow, list[pa.RecordBatch](), 0, 0
         for path in paths:
             for batch in parquet_frame.rows_with(path, schema, name, values.cast(schema.field(name).type)):
                 found.append(batch)
-                room -= batch.num_rows
-                if room < 0:
+                rows, size = rows + batch.num_rows, size + batch.nbytes
+                if rows > MAX_VALUES or size > _MAX_FOUND:
                     return None
         types = self.types.toNullable()
         if not found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,11 +18,14 @@ import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from airflow_provider_odf.engine import parquet_frame
-from airflow_provider_odf.engine.transform import inputs
+from airflow_provider_odf.engine.transform import difference, inputs
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, OffsetInterval
+from airflow_provider_odf.records import files
 from airflow_provider_odf.records import schema as schemas
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
@@ -105,6 +109,40 @@ def test_spark_reads_where_there_are_too_many(
     assert history.found("op", values) is not None
     monkeypatch.setattr(inputs, "MAX_VALUES", 65)
     assert history.found("op", values) is None
+
+
+def test_spark_reads_long_texts(spark: SparkSession, tmp_path: Path) -> None:
+    history = _history(spark, tmp_path, random.Random(1), has_all=True)
+    table = pq.read_table(history.slices[1].path)
+    place = SCHEMA.names.index("text")
+    long = table.set_column(place, SCHEMA.field("text"), pa.array(["x" * (2 << 20)] * table.num_rows))
+    pq.write_table(long, history.slices[1].path, row_group_size=7)
+    assert history.found("op", pa.array([1], pa.int32())) is not None
+    assert history.found("op", pa.array([0], pa.int32())) is None
+
+
+def test_of_many_rows_that_are_taken_back_only_times_are_read(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[str]()
+    read_parquet = files.read_parquet
+
+    def counted(uri: str, columns: Sequence[str], filters: pc.Expression | None = None) -> pa.Table:
+        read.extend(columns)
+        return read_parquet(uri, columns, filters)
+
+    history = _history(spark, tmp_path, random.Random(1), has_all=True)
+    table = pq.read_table(history.slices[2].path)
+    taken = table.set_column(1, SCHEMA.field("op"), pa.array([1] * table.num_rows, pa.int32()))
+    pq.write_table(taken, history.slices[2].path)
+    own = replace(history, slices=history.slices[:2])
+    monkeypatch.setattr(files, "read_parquet", counted)
+    assert difference.missing_row(own, history.slices[2]) is not None
+    assert read == ["event_time", "number", "small", "text", "day", "amount", "flag"]
+    read.clear()
+    monkeypatch.setattr(difference, "MAX_VALUES", 24)
+    assert difference.missing_row(own, history.slices[2]) is not None
+    assert read == ["event_time"]
 
 
 @pytest.mark.parametrize(
