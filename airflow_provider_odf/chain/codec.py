@@ -39,8 +39,8 @@ VERSIONS = (2, 3)
 """Supported versions of the frame."""
 
 _MAX_DEPTH = 64
-_RECENT = 256
-"""Blocks that are kept in memory."""
+_RECENT, _SMALL = 256, 1 << 16
+"""Blocks that are kept in memory, and most bytes of one: attachments can have any size."""
 _KIND = 0x400000  # multicodec odf-metadata-block
 _TIMESTAMP_ALIGNMENT = {2: 1, 3: 4}
 
@@ -58,7 +58,6 @@ def encode(block: MetadataBlock, version: int = 3) -> bytes:
         raise InvalidInput(f"the block cannot be encoded: {e}") from e
 
 
-@lru_cache(_RECENT)
 def decode(data: bytes) -> MetadataBlock:
     """Return the block in a frame of version 2 or 3. Fields that newer specifications add to objects are ignored.
 
@@ -66,6 +65,11 @@ def decode(data: bytes) -> MetadataBlock:
 
     :raises ChainCorrupted: the bytes are not a block, or have an object of an unknown kind.
     """
+    return _decode_once(data) if len(data) <= _SMALL else decode_frame(data)[1]
+
+
+@lru_cache(_RECENT)
+def _decode_once(data: bytes) -> MetadataBlock:
     return decode_frame(data)[1]
 
 

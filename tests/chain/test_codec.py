@@ -302,3 +302,14 @@ def test_zero_and_absent_are_different_where_the_format_has_both():
     with_zero, without = block(kind="AddData", prevOffset=0), block(kind="AddData")
     assert codec.decode(codec.encode(with_zero)).event.prev_offset == 0
     assert codec.decode(codec.encode(without)).event.prev_offset is None
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(100, True), (1 << 16, False)])
+def test_small_blocks_are_kept_in_memory(size: int, is_kept: bool):
+    readme = model.AttachmentEmbedded(path="README.md", content="x" * size)
+    event = model.SetAttachments(attachments=model.AttachmentsEmbedded(items=(readme,)))
+    block = MetadataBlock(system_time=Instant(0), prev_block_hash=None, sequence_number=0, event=event)
+    data = codec.encode(block)
+    first = codec.decode(data)
+    assert first == block
+    assert (codec.decode(bytes(bytearray(data))) is first) is is_kept
