@@ -85,14 +85,16 @@ class KeyHashes:
 
     @cached_property
     def _hashes(self) -> Mapping[tuple[Sql, ...], pa.ChunkedArray]:
-        """The hash of each row by key, null for a key with a null. There are none of data that is too large."""
+        """The hash of each row by key, null for a key with a null. There are none of data that is too large, nor of
+        collated text: equal ones have different hashes."""
         if not self._keys or spark_internals.is_remote(self._frame.sparkSession):
             return {}
-        size = spark_internals.size_in_bytes(self._frame) * len(self._keys)
-        if size > spark_internals.heap_bytes() // _SHARE_OF_HEAP:
+        keys = [key for key in self._keys if " collate " not in self._frame.selectExpr(*key).schema.simpleString()]
+        size = spark_internals.size_in_bytes(self._frame) * len(keys)
+        if not keys or size > spark_internals.heap_bytes() // _SHARE_OF_HEAP:
             return {}
-        columns = (f"CASE WHEN {complete(k)} THEN {_hash(k)} END AS h{i}" for i, k in enumerate(self._keys))
-        return dict(zip(self._keys, self._frame.selectExpr(*columns).toArrow().columns, strict=True))
+        columns = (f"CASE WHEN {complete(k)} THEN {_hash(k)} END AS h{i}" for i, k in enumerate(keys))
+        return dict(zip(keys, self._frame.selectExpr(*columns).toArrow().columns, strict=True))
 
 
 def _hash(key: tuple[Sql, ...]) -> Sql:

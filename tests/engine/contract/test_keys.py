@@ -38,6 +38,11 @@ CASES: dict[str, tuple[str, int | None]] = {
         "'x' AS b FROM range(3000)",
         4,
     ),
+    "collated": (
+        "SELECT id, CAST(id % 2999 AS STRING) || if(id = 0, 'k', 'K') COLLATE UTF8_LCASE AS a, 'x' AS b "
+        "FROM range(3000)",
+        3000,
+    ),
     "structs": ("SELECT id, named_struct('n', id % 2999) AS a, array(id) AS b FROM range(3000)", 2),
 }
 
