@@ -378,10 +378,10 @@ def test_a_state_whose_download_was_cut_is_downloaded_again(
     assert run_in(Store.open(bucket, tmp_path / "one"), prices, 10, runner=elsewhere).error is None
     store, write_whole = Store.open(bucket, tmp_path / "other"), durable_files.pending
 
-    def cut(target: Path, content: Any) -> Any:
+    def cut(target: Path, content: Any, **options: Any) -> Any:
         if ".cache" in target.parts and target.name.startswith("f1620") and target.parent.name != "data":
             raise OSError(5, "cut")
-        return write_whole(target, content)
+        return write_whole(target, content, **options)
 
     write("in/20.csv", "sku,price\na,20\nb,8\n")
     with pytest.MonkeyPatch.context() as patch:
