@@ -83,3 +83,11 @@ def object_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
         return
     with object_servers.PROGRAMS[request.param](tmp_path_factory.mktemp(request.param)) as server:
         yield server
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pandas() -> Iterator[None]:
+    """The tool, run in this process, leaves pandas to the other tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("airflow_provider_odf.cli.leave_out_pandas", lambda: None)
+        yield
