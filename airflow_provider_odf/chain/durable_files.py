@@ -64,7 +64,10 @@ def _acquire(descriptor: int, path: Path) -> None:
 
 @contextlib.contextmanager
 def pending(target: Path, content: bytes | Path | BinaryIO, *, is_synced: bool = True) -> Iterator[Path]:
-    """Write a finished file beside ``target``, synced to the disk; remove it afterwards if it was not moved."""
+    """Write a finished file beside ``target``; remove it afterwards if it was not moved.
+
+    :param is_synced: as in `write`.
+    """
     make_directory(target.parent)
     pending = target.parent / f"{PENDING}{secrets.token_hex(8)}"
     try:

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, groupby, pairwise
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
-from airflow_provider_odf.engine.arrow_tasks import in_tasks
+from airflow_provider_odf.engine.arrow_tasks import Batches, in_tasks
 from airflow_provider_odf.engine.duplicates import DifferentRows
 from airflow_provider_odf.engine.slices import ANSWER, Written, answer, outcome
 from airflow_provider_odf.engine.strategies.strategy import Records
@@ -32,8 +32,6 @@ from airflow_provider_odf.protocol import NewSlice
 from airflow_provider_odf.records import keys
 from airflow_provider_odf.records.slice_file import SlicePlan, write_files
 from airflow_provider_odf.records.sorted_runs import grouped
-
-Batches: TypeAlias = Iterable[pa.RecordBatch]
 
 RUN = 16 << 20
 """Bytes of the records of a run, about."""

@@ -14,6 +14,7 @@ import pyarrow.types as pt
 
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.records import json_rows
+from airflow_provider_odf.records.logical_hash import data_of
 from airflow_provider_odf.wording import cell
 
 _SECONDS = (-62_135_596_800, 253_402_300_799)
@@ -41,7 +42,7 @@ def lines(batch: pa.RecordBatch, operation_column: str | None = None) -> bytes:
     if len(cells) == 1:  # else a line would be empty
         cells = [pc.if_else(pc.equal(pc.fill_null(cells[0], _text("")), _text("")), _text('""'), cells[0])]
     last = _joined(cells[-1], _text("\n"), between="")
-    return _content(_joined(*cells[:-1], last, between=","))
+    return bytes(data_of(_joined(*cells[:-1], last, between=",")))
 
 
 def _text(text: str) -> pa.Scalar:
@@ -51,15 +52,6 @@ def _text(text: str) -> pa.Scalar:
 def _joined(*columns: pa.Array | pa.Scalar, between: str) -> pa.Array:
     """Return texts one after the other; nulls are empty."""
     return pc.binary_join_element_wise(*columns, _text(between), null_handling="replace")
-
-
-def _content(texts: pa.Array) -> bytes:
-    """Return all texts of a column without nulls, one after the other."""
-    _, offsets, data = texts.buffers()
-    if data is None:
-        return b""
-    places = memoryview(offsets).cast("q")
-    return bytes(memoryview(data)[places[texts.offset] : places[texts.offset + len(texts)]])
 
 
 def _operations(codes: pa.Array) -> pa.Array:

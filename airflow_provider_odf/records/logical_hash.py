@@ -202,7 +202,7 @@ def _stream(array: Array, valid: Array | None) -> Any:
         return _fixed_buffer(items if valid is None else pc.if_else(valid, items, _constant(b"\0", pa.uint8())), 1)
     if valid is None and not (is_list(t) or is_text(t) or is_binary(t)):
         return _fixed_buffer(array, t.bit_width // 8)
-    return _data_of(_rows(array, valid))
+    return data_of(_rows(array, valid))
 
 
 def _rows(array: Array, valid: Array | None) -> Array:
@@ -262,7 +262,8 @@ def _fixed_buffer(array: Array, width: int) -> Any:
     return b"" if buffer is None else buffer.slice(array.offset * width, len(array) * width)
 
 
-def _data_of(rows: Array) -> Any:
+def data_of(rows: Array) -> Any:
+    """Return the bytes of all values of a large binary or string column without nulls, one after the other."""
     _, offsets, data = rows.buffers()
     if not len(rows) or data is None:
         return b""

@@ -98,11 +98,8 @@ class _HistoryCache(PageCache[History]):
         return replace(history, state=replace(history.state, slices=CachedSlices(slices)))
 
     def _dump(self, value: History) -> bytes:
-        return (
-            super()._dump(replace(value, state=replace(value.state, slices=())))
-            + b"\n"
-            + slice_lines(value.state.slices)
-        )
+        text = super()._dump(replace(value, state=replace(value.state, slices=())))
+        return text + b"\n" + slice_lines(value.state.slices)
 
 
 _HISTORIES = _HistoryCache("history", 3, History)

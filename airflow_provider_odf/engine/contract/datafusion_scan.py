@@ -201,9 +201,9 @@ class DataFusionScan:
         :raises NeedsSpark: DataFusion cannot evaluate one.
         """
         counts = self._counts([tested.condition for tested in conditions])
-        failing = [tested for tested, count in zip(conditions, counts, strict=True) if tested.fails(count)]
-        samples = iter(self._samples(failing))
-        return [(c, next(samples) if t.fails(c) else Samples()) for t, c in zip(conditions, counts, strict=True)]
+        failing = {i: tested for i, tested in enumerate(conditions) if tested.fails(counts[i])}
+        samples = dict(zip(failing, self._samples([*failing.values()]), strict=True))
+        return [(count, samples.get(i, Samples())) for i, count in enumerate(counts)]
 
     def _counts(self, conditions: Sequence[Condition]) -> list[Count]:
         passes: dict[Sql, dict[int, Sequence[Sql]]] = {}

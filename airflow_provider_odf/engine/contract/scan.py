@@ -289,10 +289,11 @@ class SparkScan:
                 try:
                     found |= part.test()
                 except ERRORS as e:
+                    if len(conditions) == 1:
+                        return dict.fromkeys(conditions, (Failure(e), Samples()))
                     # Parts share the hashes of keys, so one that fails may be another's fault.
                     for index, tested in part.conditions.items():
-                        is_alone = len(conditions) == 1
-                        found |= {index: (Failure(e), Samples())} if is_alone else self._test({index: tested})
+                        found |= self._test({index: tested})
         finally:
             hashes.release()
         return found

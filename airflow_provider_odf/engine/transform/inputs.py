@@ -66,7 +66,7 @@ class History:
         """The event time and the columns of data."""
         return [f.name for f in self.types.fields[3:]]
 
-    @property
+    @cached_property
     def arrow(self) -> pa.Schema:
         """The columns in Spark's types, all of them optional."""
         return to_arrow_schema(self.types.toNullable(), timezone="UTC")
