@@ -55,3 +55,27 @@ def value_of(state: SourceState | None, kind: str) -> str | None:
 def is_same(one: SourceState | None, other: SourceState | None) -> bool:
     """Return whether two states are equal, whatever the names of their sources."""
     return one is not None and other is not None and (one.kind, one.value) == (other.kind, other.value)
+
+
+def words(state: SourceState, *, is_glob: bool) -> tuple[str, str]:
+    """Return label and text of a state for people.
+
+    :param is_glob: whether the source is a glob, whose states name files.
+
+    >>> words(etag("2026-05-02.csv"), is_glob=True)
+    ('Source file', '2026-05-02.csv')
+    """
+    if is_glob and state.kind == EVENT_TIME:
+        time, _, name = state.value.partition(" ")
+        return "Source file", f"{name}, of {time}"
+    if is_glob and state.kind == ETAG:
+        return "Source file", state.value
+    return _LABELS.get(state.kind, state.kind), state.value
+
+
+_LABELS = {
+    ETAG: "Version of the source (ETag)",
+    LAST_MODIFIED: "Source was modified",
+    CONTENT_HASH: "Hash of the source's content",
+    PUSH_ID: "Pushed with the id",
+}

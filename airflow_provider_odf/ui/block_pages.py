@@ -15,15 +15,14 @@ from fastapi.responses import HTMLResponse, Response
 
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.chain.dataset_facts import event_summary
-from airflow_provider_odf.chain.slices import count_operations
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
 from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.manifest.model import MetadataBlock
-from airflow_provider_odf.manifest.yaml_source import dump_yaml
 from airflow_provider_odf.operators.links import Ticket
 from airflow_provider_odf.ui.airflow_api import publication, published_block, publishing_run
+from airflow_provider_odf.ui.block_view import BlockView, block_text, counts_of
 from airflow_provider_odf.ui.pages import render
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 from airflow_provider_odf.ui.trends_page import records_chart
@@ -60,29 +59,16 @@ def blocks(subject: SubjectOf, start: Annotated[str, Query(alias="from")] = "") 
 
 
 def _entry(subject: Subject, block_hash: str, block: MetadataBlock) -> Entry:
-    data_slice = getattr(block.event, "new_data", None)
-    operation_column = subject.history.state.vocab.operation_type_column
-    counts = {} if data_slice is None else count_operations(subject.dataset, data_slice, operation_column)
+    counts = counts_of(subject, subject.history.state, block)
     summary = event_summary(public_source.dump(block.event), subject.store.input_name).partition("\n")[0]
     return Entry(block_hash, block.sequence_number, block.system_time, block.event.kind, summary, counts)
 
 
 def block(subject: SubjectOf, block_hash: str, run_id: Annotated[str | None, Depends(publishing_run)]) -> HTMLResponse:
-    """Return one block as YAML, with the run that published it."""
+    """Return what one block changed and why, with the run that published it; the block as YAML comes last."""
     _check_known(subject, block_hash)
-    block, positions = subject.dataset.block(block_hash), subject.positions
-    number = block.sequence_number
-    is_published = number < len(positions.hashes) and positions.hashes[number] == block_hash
-    return subject.render(
-        "block.html",
-        "/blocks",
-        block=block,
-        block_hash=block_hash,
-        text=_text(block),
-        blocks_path=subject.path("/blocks/"),
-        published=positions.since(number) if is_published else None,
-        run_id=run_id,
-    )
+    view = BlockView(subject, block_hash, subject.dataset.block(block_hash))
+    return subject.render("block.html", "/blocks", view=view, run_id=run_id)
 
 
 def run(subject: SubjectOf, run_id: str, block_hash: Annotated[str | None, Depends(published_block)]) -> Response:
@@ -99,10 +85,6 @@ def _check_known(subject: Subject, block_hash: str) -> None:
     """
     if not is_hash(block_hash) or subject.dataset.storage.stat(f"blocks/{block_hash}") is None:
         raise DatasetNotFound(f"dataset {subject.publication.alias} has no block {block_hash}")
-
-
-def _text(block: MetadataBlock) -> str:
-    return dump_yaml(public_source.dump(block))
 
 
 class Linked(NamedTuple):
@@ -149,4 +131,4 @@ def linked_block(linked: LinkedOf, subject: PublishedOf) -> Response:
     """Return the block of a link as YAML."""
     if subject is not None:
         return subject.redirect(f"/blocks/{linked.block_hash}")
-    return linked.render("block.html", text=_text(linked.block), run_id=None)
+    return linked.render("linked_block.html", text=block_text(linked.block))

@@ -17,12 +17,13 @@ from airflow_provider_odf.chain.publications import data_as_of
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.contract.sensitivity import MASKED, masked
+from airflow_provider_odf.contract.sensitivity import MASKED
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.read_steps import READ_STEPS
 from airflow_provider_odf.reading.export import stream
 from airflow_provider_odf.reading.row_page import Answer, Question, row_page, scan_of
 from airflow_provider_odf.ui.pages import HEADERS
+from airflow_provider_odf.ui.row_table import row_table
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 
 _HISTORY, _DIFFERENCE = "history", "difference"
@@ -113,7 +114,7 @@ def data(subject: SubjectOf, query: QueryOf, question: QuestionOf, rows: RowsOf)
         question=question,
         query=query,
         page=page,
-        rows=[masked(row, subject.sensitive) for row in page.rows],
+        table=row_table(state, page.columns, page.rows, len(page.rows), subject.sensitive),
         state=state,
         link=partial(query.link, subject.path("/data")),
         ranges=_ranges(datetime.now(UTC)),

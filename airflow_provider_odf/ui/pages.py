@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from airflow_provider_odf.contract.report import counts, state, worst_first
 from airflow_provider_odf.instant import Instant
@@ -125,11 +125,12 @@ def duration(seconds: float | None) -> str:
     return ("−" if seconds < 0 else "") + " ".join(part for part in parts[:2] if not part.startswith("0 "))
 
 
-def value(data: Any) -> Markup:
-    """Return a value of data as a table cell: numbers aligned, null told apart from a text."""
+def value(data: Any, is_changed: bool = False) -> Markup:
+    """Return a value of data as a table cell: numbers aligned, null told apart from a text, a changed one marked."""
+    mark = " changed" if is_changed else ""
     if data is None:
-        return Markup('<td class="none">null</td>')
+        return Markup('<td class="none{}">null</td>').format(mark)
     if isinstance(data, bool | int | float):
-        return Markup('<td class="number">{}</td>').format(json.dumps(data))
+        return Markup('<td class="number{}">{}</td>').format(mark, json.dumps(data))
     text = json.dumps(data, ensure_ascii=False) if isinstance(data, list | Mapping) else str(data)
-    return Markup("<td><bdi>{}</bdi></td>").format(escape(visible(text)))
+    return Markup("<td{}><bdi>{}</bdi></td>").format(Markup(' class="changed"') if is_changed else "", visible(text))

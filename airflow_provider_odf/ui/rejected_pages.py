@@ -6,7 +6,7 @@ To publish a candidate or to test it again, a page starts a run of the dataset's
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,17 +18,15 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.replay import blocks_after, extend, replay
-from airflow_provider_odf.chain.slices import OffsetRange, count_in_all
+from airflow_provider_odf.chain.slices import count_in_all
 from airflow_provider_odf.chain.state import ChainState
-from airflow_provider_odf.contract.sensitivity import masked
 from airflow_provider_odf.cycle import decisions, tested
 from airflow_provider_odf.cycle.candidates import Rejection, load_record, rejections
 from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
-from airflow_provider_odf.reading.scan import HistoryScan
-from airflow_provider_odf.records import json_rows
 from airflow_provider_odf.ui.airflow_api import Run, newest_runs, start_run
 from airflow_provider_odf.ui.forms import ReasonOf, TokenOf
+from airflow_provider_odf.ui.row_table import RowTable, records_table, row_table
 from airflow_provider_odf.ui.subject import HashOf, Subject, SubjectOf
 
 _ROWS, _RUNS = 50, 20
@@ -37,15 +35,6 @@ _DECIDED = {
     tested.ACCEPTED: "Somebody has decided to publish this candidate: the next run that merges the same input does.",
     tested.LOST: "The report of this candidate is missing or damaged: trigger the DAG to merge its input again.",
 }
-
-
-@dataclass(frozen=True)
-class Table:
-    """The first rows of a table, with sensitive values masked, and the number of all."""
-
-    columns: Sequence[str]
-    rows: Sequence[Mapping[str, Any]]
-    total: int
 
 
 @dataclass(frozen=True)
@@ -74,20 +63,17 @@ class CandidateView:
         return self.rejection.report is not None and not self.rejection.record.held
 
     @cached_property
-    def failing(self) -> Table:
+    def failing(self) -> RowTable:
         """The rows for which it was rejected."""
         subject = self.subject
         rows = rejected_rows(subject.cached, self.rejection, _ROWS, self._state, sensitive=subject.sensitive)
-        return Table(rows.columns, list(rows), rows.total)
+        return row_table(self._state, rows.columns, list(rows), rows.total, ())
 
     @cached_property
-    def difference(self) -> Table:
+    def difference(self) -> RowTable:
         """Its records: what it would add to, retract from and correct in the head."""
-        state, first = self._state, self._first
-        offsets = OffsetRange(state.vocab.offset_column, first, min(first + _ROWS, state.next_offset) - 1)
-        table = HistoryScan(self.subject.cached, state, offsets=offsets).to_table()
-        rows = json_rows.rows(table, state.vocab.operation_type_column)
-        return Table(table.column_names, [masked(row, self.subject.sensitive) for row in rows], self.rejection.records)
+        subject, total = self.subject, self.rejection.records
+        return records_table(subject.cached, self._state, self._first, total, _ROWS, subject.sensitive)
 
     @cached_property
     def counts(self) -> Mapping[str, int] | None:

@@ -54,15 +54,17 @@ class Growing:
         self.dataset.storage.compare_and_set_ref("head", before, block_hash)
         return block_hash
 
-    def add(self, *rows: tuple[Any, ...], **options: Any) -> Path:
-        """Commit a slice of rows ``(op, id, value)``; where it lies."""
+    def add(
+        self, *rows: tuple[Any, ...], event_times: Sequence[datetime] = (), watermark: Instant = TIME, **options: Any
+    ) -> Path:
+        """Commit a slice of rows ``(op, id, value)``, with the event times of the rows; where it lies."""
         state = self.draft.state
         start = 0 if state.last_offset is None else state.last_offset + 1
         columns = [
             list(range(start, start + len(rows))),
             [OPERATIONS.index(row[0]) for row in rows],
             [MOMENT] * len(rows),
-            [MOMENT] * len(rows),
+            list(event_times) or [MOMENT] * len(rows),
             *([row[n] for row in rows] for n in range(1, len(self.schema) - len(SYSTEM) + 1)),
         ]
         table = pa.table(columns, schema=self.schema)
@@ -76,7 +78,7 @@ class Growing:
             size=finished.stat().st_size,
         )
         self.dataset.storage.adopt(f"data/{physical}", finished)
-        self.append(model.AddData(prev_offset=state.last_offset, new_data=new_data, new_watermark=TIME))
+        self.append(model.AddData(prev_offset=state.last_offset, new_data=new_data, new_watermark=watermark))
         return Path(self.dataset.storage.location(f"data/{physical}"))
 
 

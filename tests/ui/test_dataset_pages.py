@@ -1,18 +1,23 @@
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.chain import publications
+from airflow_provider_odf.chain.publications import Publication
 from airflow_provider_odf.cycle.candidates import Record, save_record, save_report
 from airflow_provider_odf.cycle.messages import Candidate
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import CheckResult, ContractReport
-from tests.chain.conftest import Growing
+from tests.chain.conftest import MOMENT, TIME, Growing
 
-from .rejecting import publish
+from .rejecting import publish, reject
 from .shown import shown
 
 PAGE = "/datasets/acme.numbers"
@@ -22,6 +27,12 @@ COLUMNS = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
 @pytest.fixture
 def numbers(store):
     return Growing(store.create(DatasetAlias.parse("acme/numbers")), model.MergeStrategyAppend(), COLUMNS)
+
+
+@pytest.fixture
+def keyed(store):
+    merge = model.MergeStrategySnapshot(primary_key=["id"])
+    return Growing(store.create(DatasetAlias.parse("acme/numbers")), merge, COLUMNS)
 
 
 def test_a_dataset_at_a_glance(open_page, numbers):
@@ -105,13 +116,73 @@ def test_the_chain_a_page_at_a_time(open_page, numbers):
     assert older.lines[2].startswith(f"…/{lost}: the block is missing;")
 
 
-def test_one_block(open_page, numbers):
+def test_a_block_without_data(open_page, numbers):
     block_hash = numbers.append(model.SetInfo(description="a </pre><script>alert(1)</script>"))
     page = shown(open_page(f"{PAGE}/blocks/{block_hash}"))
     assert "Block 3: SetInfo" in page.lines
-    assert page.after("Hash") == block_hash
+    assert f"Hash {block_hash}" in page.lines
     assert "description: a </pre><script>alert(1)</script>" in page.lines[-1]
-    assert page.links[numbers.dataset.block(block_hash).prev_block_hash].startswith(f"/odf{PAGE}/blocks/f1620")
+    before = numbers.dataset.block(block_hash).prev_block_hash
+    assert page.links[before[:13]] == f"/odf{PAGE}/blocks/{before}"
+    assert "What it changed" not in page.lines
+
+
+def test_what_a_block_changed_and_why(open_page, keyed):
+    keyed.add(("+A", 1, "one"), ("+A", 2, "two"), event_times=[datetime(2024, 4, 30, 23, tzinfo=UTC), MOMENT])
+    keyed.add(("-C", 1, "one"), ("+C", 1, "uno"), ("-R", 2, "two"), ("+A", 3, None))
+    head = keyed.dataset.head()
+    report = ContractReport("urn:numbers", "d", "numbers", (CheckResult("/a", "required", "pass", "id"),))
+    save_report(keyed.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=4), report)
+    answer = open_page(f"{PAGE}/blocks/{head}")
+    page = shown(answer)
+    assert "+A 1 added, -R 1 retracted, -C 1 corrected from, +C 1 corrected to" in page.lines
+    assert page.after("Event times") == "2024-05-02: 4 records"
+    assert page.after("Contract") == "passed 1 passed"
+    assert page.after("Size").endswith("offsets 2 to 5")
+    assert answer.text.count('class="changed"') == 2
+    assert '<td class="changed"><bdi>uno</bdi></td>' in answer.text
+    start = page.lines.index("What it changed")
+    assert page.lines[start + 7 : start + 13] == ["2", "-C", *["2024-05-02T08:00:00Z"] * 2, "1", "one"]
+    first = keyed.dataset.block(keyed.dataset.block(head).prev_block_hash)
+    assert first.event.kind == "AddData"
+    before = shown(open_page(f"{PAGE}/blocks/{keyed.dataset.block(head).prev_block_hash}"))
+    assert before.after("Event times") == "2024-04-30: 1 record; 2024-05-02: 1 record"
+    difference = page.links["Search and download all of its changes"].removeprefix("/odf")
+    assert open_page(difference).text.count('class="changed"') == 2
+
+
+def test_a_correction_of_one_key_beside_that_of_another(open_page, keyed):
+    """Only the two rows of one correction are compared."""
+    keyed.add(("+A", 1, "one"), ("-C", 1, "one"), ("+C", 2, "two"))
+    answer = open_page(f"{PAGE}/blocks/{keyed.dataset.head()}")
+    assert 'class="changed"' not in answer.text
+
+
+def test_the_file_and_the_author_of_a_block(open_page, numbers):
+    glob = model.FetchStepFilesGlob(path="data/*.csv")
+    numbers.append(model.SetPollingSource(fetch=glob, read=model.ReadStepCsv(), merge=model.MergeStrategyAppend()))
+    numbers.add(("+A", 1, "one"))
+    state = model.SourceState(source_name="default", kind="odf/etag", value="2024-05-02.csv")
+    head = numbers.append(model.AddData(prev_offset=0, new_watermark=TIME, new_source_state=state))
+    author = Author("ann <b>", "refunds are fine", {"dagId": "acme.numbers", "runId": "decision_1"})
+    publications.record(numbers.dataset, Publication(head, Instant.now(), publications.ANYWAY, author))
+    page = shown(open_page(f"{PAGE}/blocks/{head}"))
+    assert "The run found nothing new: no records changed." in page.lines
+    assert page.after("Source file") == "2024-05-02.csv"
+    assert page.after("Decision") == "published anyway by ann <b>: refunds are fine"
+    assert page.after("Published by") == "run decision_1"
+    assert page.links["decision_1"] == "/dags/acme.numbers/runs/decision_1"
+
+
+def test_a_block_of_a_candidate(open_page, numbers):
+    numbers.add(("+A", 1, "one"))
+    candidate = reject(numbers, ("+A", 3, "secret")).block_hash
+    answer = open_page(f"{PAGE}/blocks/{candidate}")
+    page = shown(answer)
+    assert page.after("Published") == "not published Its candidate"
+    assert page.links["Its candidate"] == f"/odf{PAGE}/rejected/{candidate}"
+    assert "failed id: <= 2" in page.lines
+    assert "secret" not in answer.text
 
 
 def test_the_run_that_published_a_block(open_page, numbers):
