@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from airflow_provider_odf.chain import slices
-from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -27,11 +26,11 @@ _EPOCH = date(1970, 1, 1)
 
 @dataclass(frozen=True)
 class Records:
-    """Records of an hour. ``hour`` counts from 1970 in UTC, None for records without an event time. They are late if
-    their event time is before the watermark that the history had when they were merged."""
+    """Records of an hour, of one code of operation. ``hour`` counts from 1970 in UTC, None for records without an event
+    time. They are late if their event time is before the watermark that the history had when they were merged."""
 
     hour: int | None
-    operation: str
+    operation: int
     is_late: bool
     number: int
 
@@ -63,7 +62,7 @@ def records_by_hour(
             hour = None if row["hour"] is None else row["hour"] // SECONDS
             total[hour, row["operation"], row["late"]] += row["count_all"]
     for (hour, operation, is_late), number in total.items():
-        yield Records(hour, OPERATION_NAMES[operation], is_late, number)
+        yield Records(hour, operation, is_late, number)
 
 
 def day_of(hour: int | None) -> str:

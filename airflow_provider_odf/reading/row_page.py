@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -38,7 +39,8 @@ class Question:
     other rows are in the order of their key.
 
     ``contains`` is text that the value of ``column`` contains, ignoring case. ``operation`` is ``+A``, ``-R``, ``-C``
-    or ``+C``. Pages count from 0.
+    or ``+C``. ``event_times`` are the least event time of the rows and the first one after them, None without such a
+    limit. Pages count from 0.
     """
 
     is_history: bool = False
@@ -49,6 +51,7 @@ class Question:
     sort: str = ""
     is_descending: bool = False
     page: int = 0
+    event_times: tuple[datetime | None, datetime | None] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,30 @@ def scan_of(dataset: Dataset, state: ChainState, question: Question, offsets: Of
     """
     if question.is_difference or question.is_history:
         kind = DifferenceScan if question.is_difference else HistoryScan
-        return kind(dataset, state, offsets=offsets)
-    return CurrentScan(dataset, state)
+        scan: Scan = kind(dataset, state, offsets=offsets)
+    else:
+        scan = CurrentScan(dataset, state)
+    for condition in _conditions(question, state):
+        scan = scan.where(condition)
+    return scan
+
+
+def _conditions(question: Question, state: ChainState) -> Iterator[pc.Expression]:
+    """Yield the conditions on event times. Parts of files that cannot have such rows are not read."""
+    schema, name = state.row_schema(), state.vocab.event_time_column
+    if schema is None or name not in schema.names:
+        return
+    kind, column = schema.field(name).type, pc.field(name)
+    if not pa.types.is_timestamp(kind):  # a date is its midnight
+        kind, column = pa.timestamp("s"), column.cast(pa.timestamp("s"))
+    start, end = (
+        None if time is None else pa.scalar(time, pa.timestamp("us", "UTC")).cast(kind, safe=False)
+        for time in question.event_times
+    )
+    if start is not None:
+        yield column >= start
+    if end is not None:
+        yield column < end
 
 
 def row_page(dataset: Dataset, state: ChainState, question: Question, offsets: OffsetRange | None = None) -> RowPage:
@@ -113,7 +138,7 @@ def _rows(scan: Scan, state: ChainState, question: Question) -> tuple[pa.Table, 
     """Return rows in order, and how many of them are before the page."""
     start = question.page * SIZE
     is_newest_first = question.is_history and not question.sort
-    if is_newest_first and not question.contains and not question.operation:
+    if is_newest_first and not question.contains and not question.operation and scan.condition is None:
         whole = OffsetRange(state.vocab.offset_column, 0, state.next_offset - 1)
         offsets = (scan.offsets if isinstance(scan, HistoryScan) else None) or whole
         first, last = offsets.first, offsets.last
@@ -121,7 +146,8 @@ def _rows(scan: Scan, state: ChainState, question: Question) -> tuple[pa.Table, 
             return scan.schema.empty_table(), 0
         offsets = OffsetRange(state.vocab.offset_column, max(first, last - start - SIZE), last - start)
         return _reversed(HistoryScan(scan.dataset, state, offsets=offsets).to_table()), 0
-    if not question.is_history and not question.sort and not question.contains and state.next_offset <= MAX_RECORDS:
+    is_searched = question.sort or question.contains or scan.condition is not None
+    if not question.is_history and not is_searched and state.next_offset <= MAX_RECORDS:
         return _in_order(scan, question, start), 0
     held = _held(scan, state, question, start + SIZE + 1)
     return (_reversed(held) if is_newest_first else held), start

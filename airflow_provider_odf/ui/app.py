@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
 from airflow_provider_odf.ui import block_pages, contract_pages, rejected_pages, verification
 from airflow_provider_odf.ui.catalog_page import catalog
+from airflow_provider_odf.ui.completeness_page import completeness
 from airflow_provider_odf.ui.data_page import data, download
 from airflow_provider_odf.ui.forms import require_right, require_token
 from airflow_provider_odf.ui.lineage_page import all_lineage, lineage
@@ -46,6 +47,7 @@ _PAGES: Mapping[str, Callable[..., Any]] = {
     "/datasets/{dag_id}/contract/{block_hash}": contract_pages.report,
     "/datasets/{dag_id}/rejected": rejected_pages.candidates,
     "/datasets/{dag_id}/rejected/{block_hash}": rejected_pages.candidate,
+    "/datasets/{dag_id}/completeness": completeness,
     "/datasets/{dag_id}/trends": trends,
     "/datasets/{dag_id}/lineage": lineage,
     "/datasets/{dag_id}/verification": verification.verification_page,

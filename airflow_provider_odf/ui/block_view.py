@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -100,11 +100,11 @@ class BlockView:
         return records_table(self.subject.cached, self.state, first, total, _ROWS, self.subject.sensitive)
 
     @cached_property
-    def days(self) -> list[tuple[str, Mapping[str, int]]]:
-        """The days of event time that its records are of, and their numbers by operation."""
-        days = defaultdict[str, Counter[str]](Counter)
+    def days(self) -> list[tuple[str, int]]:
+        """The days of event time that its records are of, and their numbers."""
+        days = Counter[str]()
         for records in records_by_hour(self.subject.dataset, self.data, self.state, None) if self.data else ():
-            days[day_of(records.hour)][records.operation] += records.number
+            days[day_of(records.hour)] += records.number
         return sorted(days.items())
 
     @property

@@ -157,14 +157,14 @@ class Positions:
         :raises InvalidInput: the text is no time, date or block.
         :raises DatasetNotFound: there is no such block.
         """
-        at = self._before(_moment(text, argument)) if text[:1].isdigit() else self._block(text, argument)
+        at = self._before(moment_of(text, argument)) if text[:1].isdigit() else self._block(text, argument)
         return self.offsets[at] if at >= 0 else -1
 
     def until(self, text: str, argument: str) -> int:
         """Return the last offset of a range that ends with a block or time: a date is the whole day in UTC. It raises
         as `after`."""
         if _DATE.fullmatch(text):
-            at = self._before(_moment(text, argument).plus_ns(86_400_000_000_000 - 1))
+            at = self._before(moment_of(text, argument).plus_ns(86_400_000_000_000 - 1))
             return self.offsets[at] if at >= 0 else -1
         return self.after(text, argument)
 
@@ -236,7 +236,11 @@ def _with_blocks(
     return blocks
 
 
-def _moment(text: str, argument: str) -> Instant:
+def moment_of(text: str, argument: str) -> Instant:
+    """Return a time in RFC 3339, or the midnight in UTC of a date.
+
+    :raises InvalidInput: the text is neither.
+    """
     try:
         if _DATE.fullmatch(text):
             return Instant.from_datetime(datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC))

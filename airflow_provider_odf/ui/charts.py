@@ -62,11 +62,13 @@ class Mark:
     height: float
     style: str
     title: str
+    link: str = ""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Series over labels from left to right, as stacked bars or as lines. ``units`` are in ascending order."""
+    """Series over labels from left to right, as stacked bars or as lines. ``units`` are in ascending order. ``links``
+    are addresses that the bars of each label lead to. ``level`` are numbers that bars are compared with."""
 
     key: str
     """Identifier in the page."""
@@ -76,6 +78,8 @@ class Chart:
     series: tuple[Series, ...]
     units: Sequence[Unit] = COUNT
     is_line: bool = False
+    links: tuple[str, ...] = ()
+    level: Series | None = None
 
     @cached_property
     def is_empty(self) -> bool:
@@ -101,6 +105,20 @@ class Chart:
     def bars(self) -> tuple[Mark, ...]:
         """Bars of the series, stacked on each other in their order."""
         return tuple(bar for at in range(len(self.labels)) for bar in self._stack(at))
+
+    @cached_property
+    def levels(self) -> tuple[Mark, ...]:
+        """Lines at the numbers that bars are compared with."""
+        if self.level is None:
+            return ()
+        width = self.bar_width
+        return tuple(
+            Mark(
+                round(self._middle(at) - width / 2, 2), self._y(number), 0, self.level.style, self._text(at, self.level)
+            )
+            for at, number in enumerate(self.level.numbers)
+            if number is not None
+        )
 
     @cached_property
     def points(self) -> tuple[Mark, ...]:
@@ -131,7 +149,8 @@ class Chart:
     def _high(self) -> float:
         columns = zip(*(series.numbers for series in self.series), strict=True)
         sums = (max((n or 0 for n in ns), default=0) if self.is_line else sum(n or 0 for n in ns) for ns in columns)
-        return max([0.0, *sums])
+        levels = self.level.numbers if self.level is not None else ()
+        return max([0.0, *sums, *(number for number in levels if number is not None)])
 
     @cached_property
     def _axis(self) -> tuple[float, ...]:
@@ -146,7 +165,8 @@ class Chart:
             if number := series.numbers[at]:
                 top, bottom = self._y(base + number), self._y(base)
                 x = round(self._middle(at) - self.bar_width / 2, 2)
-                yield Mark(x, top, round(max(1.0, bottom - top), 2), series.style, self._text(at, series))
+                link = self.links[at] if self.links else ""
+                yield Mark(x, top, round(max(1.0, bottom - top), 2), series.style, self._text(at, series), link)
                 base += number
 
     def _paths(self, series: Series) -> Iterator[str]:

@@ -22,6 +22,7 @@ from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.read_steps import READ_STEPS
 from airflow_provider_odf.reading.export import stream
 from airflow_provider_odf.reading.row_page import Answer, Question, row_page, scan_of
+from airflow_provider_odf.ui.chain_cache import moment_of
 from airflow_provider_odf.ui.pages import HEADERS
 from airflow_provider_odf.ui.row_table import row_table
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
@@ -33,7 +34,9 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 class DataQuery(BaseModel):
     """Parameters of the page. ``page`` counts from 1. ``as_of``, ``since`` and ``until`` are a date, a time in RFC 3339
-    or as pages show it, or a block. The last two limit the history and the difference."""
+    or as pages show it, or a block. The last two limit the history and the difference. ``event_since`` and
+    ``event_until`` limit the event times of any rows: a date or a time, the second one being the first time after them,
+    or a date that they include."""
 
     view: str = ""
     since: str = ""
@@ -42,6 +45,8 @@ class DataQuery(BaseModel):
     column: str = ""
     contains: str = ""
     operation: str = ""
+    event_since: str = ""
+    event_until: str = ""
     sort: str = ""
     order: str = ""
     page: int = 1
@@ -82,7 +87,20 @@ def _question(subject: SubjectOf, query: QueryOf) -> Question:
         query.sort,
         query.order == "descending",
         query.page - 1,
+        (_event_time(query.event_since, "event_since"), _event_time(query.event_until, "event_until", is_end=True)),
     )
+
+
+def _event_time(text: str, argument: str, *, is_end: bool = False) -> datetime | None:
+    """Return a limit of event times.
+
+    :raises InvalidInput: the text is neither a date nor a time.
+    """
+    if not text.strip():
+        return None
+    time = moment_of(_point(text.strip()), argument)
+    is_whole_day = is_end and _DATE.fullmatch(text.strip())
+    return time.to_datetime() + timedelta(days=1 if is_whole_day else 0)
 
 
 def _rows(subject: SubjectOf, query: QueryOf) -> tuple[ChainState, OffsetRange | None]:

@@ -12,8 +12,12 @@ from airflow_provider_odf.cycle import held_back
 from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.ui import verification
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
+from airflow_provider_odf.ui.completeness_page import newest_period
 from airflow_provider_odf.ui.forms import TokenOf
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
+
+_MOST_NEW_BLOCKS = 100
+"""Blocks that the page reads for the newest period; if more are new, only the page about completeness reads them."""
 
 
 def overview(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
@@ -35,6 +39,7 @@ def overview(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
         source=list(dataset_facts.origins(state, " → ")),
         notices=list(_notices(subject)),
         verification=verification.newest(subject.pages_folder),
+        newest_period=newest_period(subject, _MOST_NEW_BLOCKS),
         schema_changes=list(_schema_changes(subject.history.schemas)),
     )
 

@@ -36,6 +36,7 @@ _TABS = (
     ("/publications", "Publications"),
     ("/contract", "Contract"),
     ("/rejected", "Rejected"),
+    ("/completeness", "Completeness"),
     ("/trends", "Trends"),
     ("/lineage", "Lineage"),
 )

@@ -38,9 +38,15 @@ SYSTEM = [
 class Growing:
     """A dataset of columns ``id`` and ``value`` that grows by one slice at a time."""
 
-    def __init__(self, dataset: Dataset, merge: model.MergeStrategy, columns: Sequence[pa.Field]) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        merge: model.MergeStrategy,
+        columns: Sequence[pa.Field],
+        event_type: pa.DataType = SYSTEM[-1].type,
+    ) -> None:
         self.dataset = dataset
-        self.schema = pa.schema([*SYSTEM, *columns])
+        self.schema = pa.schema([*SYSTEM[:-1], SYSTEM[-1].with_type(event_type), *columns])
         self.draft = Draft(dataset)
         self.append(model.Seed(dataset_id=DID, dataset_kind="Root"))
         self.append(

@@ -1,0 +1,308 @@
+"""Is a period complete: records by hour, day or month, beside what is usual, with gaps and late records.
+
+The numbers of all hours of a history are kept with the other caches of pages, so that a page reads new slices only.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from itertools import islice, takewhile
+from statistics import median
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fastapi import Query
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel
+
+from airflow_provider_odf.chain import cache_file
+from airflow_provider_odf.contract.service_levels import FREQUENCY
+from airflow_provider_odf.errors import ChainCorrupted, StorageError
+from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_TO, OPERATION_NAMES, PRESENT
+from airflow_provider_odf.reading.event_hours import SECONDS, records_by_hour
+from airflow_provider_odf.ui.chain_cache import PageCache
+from airflow_provider_odf.ui.charts import Chart, Series
+from airflow_provider_odf.ui.pages import OPERATION_STYLES
+from airflow_provider_odf.ui.subject import Subject, SubjectOf
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.manifest.model import MetadataBlock
+    from airflow_provider_odf.protocol import CheckResult
+
+GAP, FEW, MANY = "gap", "few", "many"
+_LEAST_PAST = 3
+"""Periods of the past that say what is usual."""
+_CLAUSES = ("row_count", FREQUENCY)
+"""Kinds of clauses about how much comes, and how often."""
+
+
+@dataclass
+class Numbers:
+    """Records of an hour or a longer period: by code of operation, and how many of them came late."""
+
+    operations: list[int] = field(default_factory=lambda: [0] * len(OPERATION_NAMES))
+    late: int = 0
+
+    @property
+    def rows(self) -> int:
+        """The rows that came: added ones, and those that a correction ends with."""
+        return self.operations[APPEND] + self.operations[CORRECT_TO]
+
+    def add(self, other: Numbers) -> None:
+        self.operations = [one + more for one, more in zip(self.operations, other.operations, strict=True)]
+        self.late += other.late
+
+
+@dataclass
+class Totals:
+    """Records of a history up to its head, by hour from 1970 on of their event time, and of their publication."""
+
+    head: str = ""
+    watermark: Instant | None = None
+    by_event: dict[int, Numbers] = field(default_factory=dict)
+    by_publication: dict[int, Numbers] = field(default_factory=dict)
+    untimed: int = 0
+    """Records without an event time."""
+
+
+_TOTALS = PageCache[Totals]("completeness", 1, Totals)
+
+
+def read_totals(subject: Subject, most: int | None = None) -> Totals | None:
+    """Return the totals at the head, from their file and the blocks after it.
+
+    :param most: None is returned if more new blocks than this must be read.
+    :raises ChainCorrupted: a block or a slice is missing or damaged.
+    """
+    folder, head = subject.pages_folder, subject.history.state.head
+    totals = _TOTALS.read(folder) or Totals()
+    if totals.head == head:
+        return totals
+    if totals.head not in subject.positions.hashes:
+        totals = Totals()
+    known = totals.head
+    blocks = takewhile(lambda entry: entry[0] != known, subject.dataset.walk(head))
+    new = list(blocks if most is None else islice(blocks, most + 1))
+    if most is not None and len(new) > most:
+        return None
+    for _, block in reversed(new):
+        _add(totals, subject, block)
+    totals.head = head
+    if cache_file.make_folder(subject.store.work_area, folder):
+        _TOTALS.write(folder, totals)
+    return totals
+
+
+def _add(totals: Totals, subject: Subject, block: MetadataBlock) -> None:
+    data_slice = getattr(block.event, "new_data", None)
+    if data_slice is not None:
+        published = subject.positions.since(block.sequence_number).to_datetime()
+        of_publication = totals.by_publication.setdefault(_hour(published), Numbers())
+        for records in records_by_hour(subject.dataset, data_slice, subject.history.state, totals.watermark):
+            numbers = Numbers()
+            numbers.operations[records.operation] = records.number
+            of_publication.add(numbers)
+            if records.is_late and records.operation in PRESENT:  # others have the event time of an older row
+                numbers.late = records.number
+            if records.hour is None:
+                totals.untimed += records.number
+            else:
+                totals.by_event.setdefault(records.hour, Numbers()).add(numbers)
+    totals.watermark = getattr(block.event, "new_watermark", None) or totals.watermark
+
+
+def _hour(time: datetime) -> int:
+    return int(time.timestamp()) // SECONDS
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A length of periods. ``floor`` returns the start of an hour's period, ``step`` one some periods on. ``shown``
+    periods are on a page; ``past`` are the distances to those that a period is compared with."""
+
+    name: str
+    floor: Callable[[datetime], datetime]
+    step: Callable[[datetime, int], datetime]
+    form: str
+    usual: str
+    """Form of what a period is compared with, in words."""
+    shown: int
+    past: Sequence[int]
+
+
+def _month(time: datetime, n: int) -> datetime:
+    """Return the start of the month that is ``n`` months after that of a time."""
+    years, month = divmod(time.month - 1 + n, 12)
+    return datetime(time.year + years, month + 1, 1, tzinfo=UTC)
+
+
+def _steps(length: int, n: int) -> Sequence[int]:
+    return range(length, length * n + 1, length)
+
+
+def _day(time: datetime) -> datetime:
+    return time.replace(hour=0)
+
+
+UNITS = {
+    unit.name: unit
+    for unit in (
+        Unit("hour", lambda t: t, lambda t, n: t + timedelta(hours=n), "%Y-%m-%d %H:00", "at %H:00", 72, _steps(24, 7)),
+        Unit("day", _day, lambda t, n: _day(t) + timedelta(days=n), "%Y-%m-%d %a", "for a %A", 56, _steps(7, 8)),
+        Unit("month", lambda t: _month(t, 0), _month, "%Y-%m", "for a month", 24, _steps(1, 6)),
+    )
+}
+"""Name -> unit, the shortest first."""
+
+
+@dataclass(frozen=True)
+class Period:
+    """A period: its numbers, and how many rows are usual, None if the past does not say."""
+
+    unit: Unit
+    start: datetime
+    numbers: Numbers
+    usual: float | None
+    is_over: bool
+
+    @property
+    def label(self) -> str:
+        return self.start.strftime(self.unit.form)
+
+    @property
+    def usual_words(self) -> str:
+        return self.start.strftime(self.unit.usual)
+
+    @property
+    def end(self) -> datetime:
+        return self.unit.step(self.start, 1)
+
+    @property
+    def verdict(self) -> str:
+        """A word of the module if the number of rows is unusual, else empty."""
+        rows = self.numbers.rows
+        if self.usual is None or not self.usual:
+            return ""
+        if rows > 2 * self.usual:
+            return MANY
+        if not self.is_over or 2 * rows >= self.usual:
+            return ""
+        return FEW if rows else GAP
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Hours as periods of a unit."""
+
+    unit: Unit
+    hours: Mapping[int, Numbers]
+    now: datetime
+
+    @cached_property
+    def _numbers(self) -> dict[datetime, Numbers]:
+        numbers = defaultdict[datetime, Numbers](Numbers)
+        for hour, of_hour in self.hours.items():
+            numbers[self.unit.floor(_time(hour))].add(of_hour)
+        return dict(numbers)
+
+    def newest(self) -> list[Period]:
+        """Return the newest periods, oldest first: up to now, if the data comes so near, else up to the newest data."""
+        if not self._numbers:
+            return []
+        first, last = min(self._numbers), max(self._numbers)
+        now = self.unit.floor(_time(_hour(self.now)))
+        if last < now <= self.unit.step(last, self.unit.shown - 1):
+            last = now
+        starts = (self.unit.step(last, n) for n in range(1 - self.unit.shown, 1))
+        return [self._period(start, first) for start in starts if start >= first]
+
+    def _period(self, start: datetime, first: datetime) -> Period:
+        past = [earlier for n in self.unit.past if (earlier := self.unit.step(start, -n)) >= first]
+        rows = [self._numbers[earlier].rows if earlier in self._numbers else 0 for earlier in past]
+        usual = median(rows) if len(rows) >= _LEAST_PAST else None
+        is_over = self.unit.step(start, 1) <= self.now
+        return Period(self.unit, start, self._numbers.get(start, Numbers()), usual, is_over)
+
+
+def _time(hour: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(hours=hour)
+
+
+def unit_of(hours: Mapping[int, Numbers]) -> str:
+    """Return the unit that fits the times of some data: hours of at most three days, months where most have at most
+    two days with data, else days."""
+    days = {UNITS["day"].floor(_time(hour)) for hour in hours}
+    months = {UNITS["month"].floor(day) for day in days}
+    if len(hours) > len(days) and len(days) <= 3:
+        return "hour"
+    return "month" if len(months) > 2 and len(days) <= 2 * len(months) else "day"
+
+
+class CompletenessQuery(BaseModel):
+    """Parameters of the page: the time that counts, and the unit; by default the one that fits."""
+
+    of: Literal["event", "publication"] = "event"
+    unit: Literal["", "hour", "day", "month"] = ""
+
+
+def completeness(subject: SubjectOf, query: Annotated[CompletenessQuery, Query()]) -> HTMLResponse:
+    """Return records by period as a chart and a table, with what is usual."""
+    totals, is_event = read_totals(subject) or Totals(), query.of == "event"
+    hours = totals.by_event if is_event else totals.by_publication
+    unit = query.unit or unit_of(hours)
+    periods = Periods(UNITS[unit], hours, datetime.now(UTC)).newest()
+
+    def path_of(period: Period) -> str:
+        start, end = (f"{time:%Y-%m-%dT%H:%M:%SZ}" for time in (period.start, period.end))
+        if is_event:
+            return subject.path(f"/data?view=history&event_since={start}&event_until={end}")
+        return subject.path(f"/data?view=history&since={start}&until={end}")
+
+    return subject.render(
+        "completeness.html",
+        "/completeness",
+        query=query,
+        unit=unit,
+        units=list(UNITS),
+        periods=periods,
+        newest=next((period for period in reversed(periods) if period.is_over), None),
+        chart=_chart(periods, tuple(map(path_of, periods)), query.of),
+        path_of=path_of,
+        untimed=totals.untimed,
+        clauses=list(_clauses(subject)),
+    )
+
+
+def _chart(periods: Sequence[Period], links: tuple[str, ...], of: str) -> Chart:
+    series = (
+        Series(name, OPERATION_STYLES[name], tuple(period.numbers.operations[code] for period in periods))
+        for code, name in enumerate(OPERATION_NAMES)
+    )
+    usual = Series("usual", "usual", tuple(period.usual for period in periods))
+    about = f"Records by {'event time' if of == 'event' else 'time of publication'}, stacked, from old to new."
+    labels = tuple(period.label for period in periods)
+    return Chart("periods", "Records", about, labels, tuple(series), links=links, level=usual)
+
+
+def _clauses(subject: Subject) -> Iterator[CheckResult]:
+    """Yield the results of the newest contract test about how many rows come, and how often."""
+    for result in subject.newest_report[1].results if subject.newest_report is not None else ():
+        if result.kind in _CLAUSES:
+            yield result
+
+
+def newest_period(subject: Subject, most: int) -> Period | None:
+    """Return the newest period of event time that is over; None if there is none, if more new blocks than ``most`` must
+    be read for it, or if one cannot be read: the page itself says which."""
+    try:
+        totals = read_totals(subject, most)
+    except (ChainCorrupted, StorageError):
+        return None
+    if totals is None:
+        return None
+    periods = Periods(UNITS[unit_of(totals.by_event)], totals.by_event, datetime.now(UTC)).newest()
+    return next((period for period in reversed(periods) if period.is_over), None)
