@@ -56,6 +56,21 @@ class ChainFacts:
     """The last publication that changed the data."""
 
 
+class NewerInput(NamedTuple):
+    """An input of a derivative with data that it has not read, and when the newest of it was published."""
+
+    name: str
+    published: Instant | None
+
+
+class Newest(NamedTuple):
+    """Where the history of a dataset ends: its last offset, and when its newest data was published."""
+
+    dataset_id: str
+    last_offset: int | None
+    published: Instant | None = None
+
+
 @dataclass(frozen=True)
 class Facts:
     """Facts about a dataset. ``chain`` is None if it does not exist yet.
@@ -69,7 +84,7 @@ class Facts:
     undecided: int = 0
     is_discarded: bool = False
     unpublished: Instant | None = None
-    behind: tuple[str, ...] = ()
+    behind: tuple[NewerInput, ...] = ()
     missing: tuple[str, ...] = ()
 
 
@@ -180,31 +195,31 @@ def read_inputs(
     store: Store,
     inputs: Iterable[tuple[str, str | None]],
     position: Callable[[str], int | None],
-    newest: Callable[[Dataset], tuple[str, int | None]],
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the names of the inputs of a derivative that have newer data, and of those that have none. Those that
-    cannot be read are left out: the next run reports them.
+    newest: Callable[[Dataset], Newest],
+) -> tuple[tuple[NewerInput, ...], tuple[str, ...]]:
+    """Return the inputs of a derivative that have newer data, and the names of those that have none. Those that cannot
+    be read are left out: the next run reports them.
 
     :param inputs: refs and aliases.
     :param position: returns the offset up to which the dataset of an id was read.
-    :param newest: returns id and last offset of a dataset.
+    :param newest: returns where the history of a dataset ends.
     """
-    behind, missing = list[str](), list[str]()
+    behind, missing = list[NewerInput](), list[str]()
     for ref, alias in inputs:
         try:
             dataset = store.find(ref)
-            dataset_id, last = newest(dataset) if dataset is not None else ("", None)
+            at = newest(dataset) if dataset is not None else Newest("", None)
         except DatasetNotFound:
-            dataset_id, last = "", None
+            at = Newest("", None)
         except (OdfError, OSError, ValueError):
             continue
-        if last is None:
+        if at.last_offset is None:
             missing.append(store.input_name(ref, alias))
-        elif last != position(dataset_id):
-            behind.append(store.input_name(ref, alias))
+        elif at.last_offset != position(at.dataset_id):
+            behind.append(NewerInput(store.input_name(ref, alias), at.published))
     return tuple(behind), tuple(missing)
 
 
-def _newest(dataset: Dataset) -> tuple[str, int | None]:
-    state = replay(dataset)
-    return state.dataset_id, state.last_offset
+def _newest(dataset: Dataset) -> Newest:
+    state, newest = replay(dataset), publications.newest_data(dataset)
+    return Newest(state.dataset_id, state.last_offset, newest.published if newest is not None else None)

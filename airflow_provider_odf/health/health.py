@@ -19,7 +19,7 @@ from airflow_provider_odf.wording import counted, listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.contract.service_levels import Frequency, Freshness
-    from airflow_provider_odf.health.facts import ChainFacts, Facts
+    from airflow_provider_odf.health.facts import ChainFacts, Facts, NewerInput
     from airflow_provider_odf.protocol import Check
 
 REJECTED, FAILING, UNPUBLISHED, LATE, EXCEPTION = "rejected", "failing", "unpublished", "late", "exception"
@@ -154,10 +154,18 @@ def _stale(facts: Facts, runs: Runs, now: datetime) -> str | None:
     if runs.is_paused:
         return "The DAG is paused: no run looks for new data."
     if facts.behind:
-        return f"Inputs have newer data: {listed(list(facts.behind))}."
+        return f"Inputs have newer data: {listed([_since(newer, now) for newer in facts.behind])}."
     if runs.next_run is not None and runs.next_run + GRACE < now:
         return "A run is overdue: the scheduler has not started it."
     return _old(facts.chain, now) if facts.chain is not None and not facts.chain.promises else None
+
+
+def _since(newer: NewerInput, now: datetime) -> str:
+    """Return an input with newer data, and since when it has it."""
+    if newer.published is None:
+        return newer.name
+    time = newer.published.to_datetime()
+    return f"{newer.name} since {_shown(time)}, {_age(now - time)} ago"
 
 
 def _old(chain: ChainFacts, now: datetime) -> str | None:

@@ -6,6 +6,7 @@ The REST API is the public way to this, and it applies the user's rights. A data
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,6 +54,8 @@ class Publication:
     uri: str
     is_paused: bool = False
     next_run: str | None = None
+    run_id: str | None = None
+    """Id of the newest run."""
     run_state: str | None = None
     run_end: str | None = None
     inputs: tuple[Neighbor, ...] = ()
@@ -74,6 +77,22 @@ class Publication:
     def store(self) -> str:
         """URI of the store."""
         return self.uri[: -len(self.alias) - 1]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The task that failed last in a run, or waits to be tried again, and its error; None if its log has none, or if
+    the user may not read it."""
+
+    run_id: str
+    task_id: str
+    map_index: int
+    error: str | None
+
+    def path(self, dag_id: str) -> str:
+        """Return the path of the task, with its log, on the Airflow site."""
+        mapped = f"/mapped/{self.map_index}" if self.map_index >= 0 else ""
+        return f"/dags/{_quoted(dag_id)}/runs/{_quoted(self.run_id)}/tasks/{_quoted(self.task_id)}{mapped}"
 
 
 @dataclass(frozen=True)
@@ -101,6 +120,27 @@ async def newest_runs(request: Request, dag_id: str, n: int, prefix: str | None 
         Run(entry["dag_run_id"], entry["state"], entry["start_date"], entry["duration"], entry["triggering_user_name"])
         for entry in await Api(request).runs(dag_id, n, **named)
     ]
+
+
+async def newest_failure(request: Request, publication: Publication) -> Failure | None:
+    """Return why the newest run of a DAG failed or is tried again; None if it is well, or if the user may not read its
+    tasks."""
+    if publication.run_id is None or publication.run_state == "success":
+        return None
+    api, path = Api(request), f"{_runs_path(publication.dag_id)}/{_quoted(publication.run_id)}/taskInstances"
+    tasks = await _readable(api.pages(path, "task_instances", state=["failed", "up_for_retry"]))
+    if not tasks:
+        return None
+    task = max(tasks, key=lambda entry: entry["end_date"] or "")
+    log = f"{path}/{_quoted(task['task_id'])}/logs/{task['try_number']}"
+    lines = await api.lines(log, map_index=task["map_index"])
+    return Failure(publication.run_id, task["task_id"], task["map_index"], _error(lines))
+
+
+def _error(log: Iterable[str]) -> str | None:
+    """Return the message of the last exception in the log of a task."""
+    details = [json.loads(line).get("error_detail") for line in log if '"error_detail"' in line]
+    return next((str(detail[0]["exc_value"]) for detail in reversed(details) if detail), None)
 
 
 async def start_run(request: Request, dag_id: str, run_id: str, conf: Mapping[str, Any]) -> None:
@@ -135,7 +175,7 @@ async def publication(request: Request, dag_id: str) -> Publication:
     """
     api = Api(request)
     assets = await api.entries("assets", dag_ids=dag_id)
-    dag = await api.get(f"dags/{quote(dag_id, safe='')}")
+    dag = await api.get(f"dags/{_quoted(dag_id)}")
     newest = dict.fromkeys([dag_id], next(iter(await api.runs(dag_id, 1)), {}))
     [asked] = _publications([dag], assets, newest, await api.newest_tasks(assets, [dag_id]))
     if not asked.uri:
@@ -208,6 +248,7 @@ def _publications(
             uri,
             dag["is_paused"],
             dag["next_dagrun_run_after"],
+            run.get("dag_run_id"),
             run.get("state"),
             run.get("end_date"),
             tuple(
@@ -224,8 +265,13 @@ def _dags(asset: Mapping[str, Any], references: str) -> list[str]:
     return [reference["dag_id"] for reference in asset[references]]
 
 
+def _quoted(part: str) -> str:
+    """Return a part of a path."""
+    return quote(part, safe="")
+
+
 def _runs_path(dag_id: str) -> str:
-    return f"dags/{quote(dag_id, safe='')}/dagRuns"
+    return f"dags/{_quoted(dag_id)}/dagRuns"
 
 
 class Api:
@@ -259,10 +305,16 @@ class Api:
             reason = response.json().get("detail") if is_json else response.reason_phrase
             raise HTTPException(response.status_code, f"Airflow refuses the request: {reason}")
 
-    async def _send(self, method: str, path: str, **content: Any) -> httpx.Response:
+    async def lines(self, path: str, **parameters: Any) -> Iterable[str]:
+        """Return the lines of a log, each in JSON; none if Airflow refuses them."""
+        response = await self._send("GET", path, params=parameters, accept="application/x-ndjson")
+        return response.text.splitlines() if response.status_code == httpx.codes.OK else ()
+
+    async def _send(self, method: str, path: str, accept: str = "*/*", **content: Any) -> httpx.Response:
+        headers = {**self._headers, "accept": accept}
         transport = httpx.ASGITransport(app=self._app)
         async with httpx.AsyncClient(transport=transport, base_url="http://airflow") as client:
-            return await client.request(method, f"/api/v2/{path}", headers=self._headers, **content)
+            return await client.request(method, f"/api/v2/{path}", headers=headers, **content)
 
     async def pages(
         self, path: str, key: str, limit: int | None = None, **parameters: Any

@@ -3,36 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from typing import Annotated
 
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain import dataset_facts
 from airflow_provider_odf.cycle import held_back
 from airflow_provider_odf.errors import DatasetNotFound
+from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
+from airflow_provider_odf.ui.airflow_api import Failure, newest_failure
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
 from airflow_provider_odf.ui.completeness_page import newest_period
 from airflow_provider_odf.ui.forms import TokenOf
+from airflow_provider_odf.ui.pages import public
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 
 _MOST_NEW_BLOCKS = 100
 """Blocks that the page reads for the newest period; if more are new, only the page about completeness reads them."""
 
 
-def overview(subject: SubjectOf, token: TokenOf) -> HTMLResponse:
+async def _failure(request: Request, subject: SubjectOf) -> Failure | None:
+    failure = await newest_failure(request, subject.publication)
+    if failure is None or failure.error is None:
+        return failure
+    return replace(failure, error=public(redact(failure.error)))
+
+
+def overview(subject: SubjectOf, token: TokenOf, failure: Annotated[Failure | None, Depends(_failure)]) -> HTMLResponse:
     """Return the dataset at a glance."""
     try:
         state = subject.history.state
         health = subject.health
     except DatasetNotFound:
-        return subject.render("never_run.html", "")
+        return subject.render("never_run.html", "", failure=failure)
     facts = dataset_facts.facts(subject.dataset, state, subject.positions.published)
     return subject.render(
         "overview.html",
         "",
         token=token,
         health=health,
+        failure=failure,
         facts=facts,
         columns=sorted(facts["schema"], key=lambda column: column["name"] in facts["vocabulary"].values()),
         key={name.lower() for name in state.primary_key},

@@ -15,7 +15,7 @@ from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import InvalidInput, StorageError
-from airflow_provider_odf.health.facts import Candidates, Facts, read_candidates, read_inputs
+from airflow_provider_odf.health.facts import Candidates, Facts, Newest, read_candidates, read_inputs
 from airflow_provider_odf.health.health import Health, Runs, health
 from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.operators.links import dataset_path
@@ -148,9 +148,9 @@ class Subject:
         is_older = published is None or published.to_datetime() < datetime.fromisoformat(task.run_after)
         return task.state == "success" and is_older and self.entry.facts.run_id != task.run_id
 
-    def _newest(self, dataset: Dataset) -> tuple[str, int | None]:
+    def _newest(self, dataset: Dataset) -> Newest:
         entry = self._entry_of(dataset)
-        return entry.dataset_id, entry.last_offset
+        return Newest(entry.dataset_id, entry.last_offset, entry.published)
 
     def _entry_of(self, dataset: Dataset, history: History | None = None) -> Entry:
         if self.index is not None:

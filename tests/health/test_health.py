@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_odf.contract.service_levels import FREQUENCY, FRESHNESS
-from airflow_provider_odf.health.facts import ChainFacts, Facts, Update
+from airflow_provider_odf.health.facts import ChainFacts, Facts, NewerInput, Update
 from airflow_provider_odf.health.health import WORDS, Runs, findings, health, usual_age
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import Check
@@ -116,7 +116,12 @@ CASES = {
     "never run": (Facts(), Runs(), "no data"),
     "only metadata": (Facts(ChainFacts()), Runs(state="success", is_paused=True), "no data"),
     "waiting for an input": (Facts(ChainFacts(), missing=("orders",)), Runs(), "waiting"),
-    "an input has newer data": (Facts(chain(), True, behind=("orders",)), Runs(), "stale"),
+    "an input has newer data": (Facts(chain(), True, behind=(NewerInput("orders", None),)), Runs(), "stale"),
+    "an input has had newer data for two hours": (
+        Facts(chain(), True, behind=(NewerInput("orders", ago(hours=2)),)),
+        Runs(),
+        "stale",
+    ),
     "paused": (Facts(chain(), True), Runs(is_paused=True), "stale"),
     "overdue": (Facts(chain(), True), Runs(next_run=NOW - timedelta(minutes=30)), "stale"),
     "due": (Facts(chain(), True), Runs(next_run=NOW - timedelta(minutes=5)), "fresh"),
@@ -161,6 +166,8 @@ def test_health(name):
         ("published as its input was accepted", "The newest data was rejected, and ann published it anyway."),
         ("run marked success without a publication", "Run manual__1 has the state success, but published nothing: its "
          "publication did not succeed."),
+        ("an input has had newer data for two hours", "Inputs have newer data: orders since 2026-05-01T10:00:00Z, 2 "
+         "hours ago."),
         ("waiting for an input", "No data was published yet: inputs have none either: orders."),
     ],
 )  # fmt: skip
@@ -181,7 +188,7 @@ def combinations():
             else ChainFacts()
         )
         for undecided, is_discarded, behind, missing in itertools.product(
-            (0, 2), (False, True), ((), ("a",)), ((), ("b",))
+            (0, 2), (False, True), ((), (NewerInput("a", None),)), ((), ("b",))
         ):
             facts = Facts(known, has_data, undecided, is_discarded, None, behind, missing)
             for state, is_paused in itertools.product((None, "success", "failed", "running"), (False, True)):

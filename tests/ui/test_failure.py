@@ -1,0 +1,105 @@
+"""Why is it failing: the error of the newest run on the page of the dataset, from the log of its task."""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+from tests.chain.conftest import Growing
+
+from .rejecting import publish
+from .shown import shown
+
+# Airflow leaves the file of a log open.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+PAGE = "/datasets/acme.numbers"
+LOGS = Path(os.environ["AIRFLOW_HOME"]) / "logs" / "dag_id=acme.numbers"
+ERROR = (
+    "https://me:pa55word@example.org/a.csv: HTTP 404; run `odf validate x --store /srv/odf`, see /srv/odf/dags/x.yaml"
+)
+
+
+@pytest.fixture
+def numbers(store):
+    columns = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
+    growing = Growing(store.create(DatasetAlias.parse("acme/numbers")), model.MergeStrategyAppend(), columns)
+    publish(growing, ("+A", 1, "one"))
+    return growing
+
+
+@pytest.fixture
+def fail(airflow_server, as_user):
+    """Make a run of the DAG whose poll failed with an error in its log."""
+    from airflow.models.dagrun import DagRun
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.utils.session import create_session
+
+    def make(*lines, state="failed"):
+        path = "/api/v2/dags/acme.numbers/dagRuns"
+        airflow_server.post(path, json={"dag_run_id": "by_hand", "logical_date": None}, headers=as_user("user"))
+        with create_session() as session:
+            for task in session.query(TaskInstance).filter(
+                TaskInstance.run_id == "by_hand", TaskInstance.task_id == "poll"
+            ):
+                task.state, task.try_number = state, 1
+            for run in session.query(DagRun).filter(DagRun.run_id == "by_hand"):
+                run.state = "failed" if state == "failed" else "running"
+        log = LOGS / "run_id=by_hand" / "task_id=poll" / "attempt=1.log"
+        log.parent.mkdir(parents=True)
+        log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    yield make
+    shutil.rmtree(LOGS, ignore_errors=True)
+    with create_session() as session:
+        session.query(DagRun).filter(DagRun.dag_id == "acme.numbers").delete()
+
+
+def line(text, **more):
+    return {"timestamp": "2026-05-01T12:00:00Z", "event": text, "level": "info", **more}
+
+
+def failure(error):
+    detail = {"exc_type": "AirflowFailException", "exc_value": error, "is_cause": False, "frames": []}
+    return line(
+        "Task failed with exception", level="error", error_detail=[detail, {**detail, "exc_value": "its cause"}]
+    )
+
+
+def test_the_error_of_the_newest_run(open_page, numbers, fail):
+    fail(line("begins"), failure("first error"), failure(ERROR), line("ends"))
+    page = shown(open_page(PAGE, role="user"))
+    start = page.lines.index("Why the newest run failed")
+    assert page.lines[start + 1 : start + 3] == [
+        "https://***@example.org/a.csv: HTTP 404; run `odf validate x --store STORE`, see …/x.yaml",
+        "Task poll of run by_hand, DAG acme.numbers",
+    ]
+    assert page.links["poll"] == "/dags/acme.numbers/runs/by_hand/tasks/poll"
+    assert page.links["by_hand"] == "/dags/acme.numbers/runs/by_hand"
+    assert page.links["acme.numbers"] == "/dags/acme.numbers"
+
+
+def test_a_task_that_is_tried_again(open_page, numbers, fail):
+    fail(failure("the server does not answer"), state="up_for_retry")
+    assert shown(open_page(PAGE, role="user")).after("Why the newest run failed") == "the server does not answer"
+
+
+def test_a_log_without_an_error(open_page, numbers, fail):
+    fail(line("killed"))
+    after = shown(open_page(PAGE, role="user")).after("Why the newest run failed")
+    assert after == "The log of the task has no error, or you may not read it."
+
+
+def test_a_dataset_that_no_run_could_create(open_page, store, fail):
+    fail(failure("the bucket does not exist"))
+    page = shown(open_page(PAGE, role="user"))
+    assert page.after("Why the newest run failed") == "the bucket does not exist"
+
+
+def test_nothing_is_said_of_a_run_that_is_well(open_page, numbers):
+    assert "Why the newest run failed" not in shown(open_page(PAGE)).lines
