@@ -75,13 +75,18 @@ def undecided(dataset: Dataset, ref: str | None) -> Rejection:
 
 def describe_decision(dataset: Dataset, rejection: Rejection) -> str | None:
     """Return ``discarded by WHO at TIME: WHY``, or ``accepted …``, None if nobody decided on a rejected candidate."""
-    record = rejection.record
-    author = (record.decided_by or NOBODY) if record.is_discarded else candidates.accepting_author(dataset, record)
+    author = decider(dataset, rejection)
     if author is None:
         return None
-    word = tested.DISCARDED if record.is_discarded else tested.ACCEPTED
+    word = tested.DISCARDED if rejection.record.is_discarded else tested.ACCEPTED
     by, at = (f" {name} {value}" if value else "" for name, value in (("by", author.who), ("at", author.time)))
     return f"{word}{by}{at}{f': {author.reason}' if author.reason else ' without a reason'}"
+
+
+def decider(dataset: Dataset, rejection: Rejection) -> Author | None:
+    """Return who discarded or accepted a rejected candidate, when and why, None if nobody decided on it."""
+    record = rejection.record
+    return (record.decided_by or NOBODY) if record.is_discarded else candidates.accepting_author(dataset, record)
 
 
 def changed_files(rejection: Rejection) -> list[str]:

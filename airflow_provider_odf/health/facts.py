@@ -19,7 +19,7 @@ from airflow_provider_odf.protocol import Check
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.candidates import Record
+    from airflow_provider_odf.cycle.candidates import Record, Rejection
     from airflow_provider_odf.manifest.model import MetadataBlock
 
 MOST_UPDATES = 20
@@ -76,7 +76,8 @@ class Facts:
     """Facts about a dataset. ``chain`` is None if it does not exist yet.
 
     ``behind`` are inputs with newer data, ``missing`` inputs without data. ``unpublished`` is the time of the oldest
-    candidate on the head that was neither rejected nor published.
+    candidate on the head that was neither rejected nor published, ``decided`` that of the newest decision on a rejected
+    one.
     """
 
     chain: ChainFacts | None = None
@@ -84,6 +85,7 @@ class Facts:
     undecided: int = 0
     is_discarded: bool = False
     unpublished: Instant | None = None
+    decided: Instant | None = None
     behind: tuple[NewerInput, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -94,6 +96,7 @@ class Candidates(NamedTuple):
     undecided: Sequence[candidates.Rejection] = ()
     is_discarded: bool = False
     unpublished: Instant | None = None
+    decided: Instant | None = None
 
 
 def read_facts(store: Store, dataset: Dataset) -> Facts:
@@ -110,9 +113,16 @@ def read_facts(store: Store, dataset: Dataset) -> Facts:
         _newest,
     )
     chain = read_chain(dataset, published_history(dataset, state.head))
-    undecided, is_discarded, unpublished = read_candidates(dataset, state.head)
-    has_data = state.last_offset is not None
-    return Facts(chain, has_data, len(undecided), is_discarded, unpublished, behind, missing)
+    found, has_data = read_candidates(dataset, state.head), state.last_offset is not None
+    return facts_of(chain, has_data, found, behind, missing)
+
+
+def facts_of(
+    chain: ChainFacts, has_data: bool, found: Candidates, behind: tuple[NewerInput, ...], missing: tuple[str, ...]
+) -> Facts:
+    """Return the facts about a dataset from its parts."""
+    undecided, is_discarded, unpublished, decided = found
+    return Facts(chain, has_data, len(undecided), is_discarded, unpublished, decided, behind, missing)
 
 
 def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
@@ -179,7 +189,13 @@ def read_candidates(dataset: Dataset, head: str) -> Candidates:
         [rejection for rejection, status in every if status == tested.WAITING],
         bool(on_head) and on_head[-1][1] == tested.DISCARDED,
         min(filter(None, (_unpublished(dataset, ref, head) for ref in waiting)), default=None),
+        max((Instant.parse(at) for rejection, _ in on_head if (at := _decided(rejection))), default=None),
     )
+
+
+def _decided(rejection: Rejection) -> str | None:
+    author = rejection.record.decided_by
+    return author.time if author is not None else None
 
 
 def _unpublished(dataset: Dataset, ref: str, head: str) -> Instant | None:

@@ -56,12 +56,15 @@ class Health:
 @dataclass(frozen=True)
 class Runs:
     """What Airflow knows of the runs of a dataset's DAG. ``state`` is that of the newest run; ``unpublished`` its id if
-    it succeeded although its task that publishes did not."""
+    it succeeded although its task that publishes did not; ``due`` the time from which it could start; ``deciding`` its
+    id while it carries out a decision on a candidate."""
 
     state: str | None = None
     is_paused: bool = False
     next_run: datetime | None = None
     unpublished: str | None = None
+    due: datetime | None = None
+    deciding: str | None = None
 
 
 def health(facts: Facts, runs: Runs, now: datetime) -> Health:
@@ -79,7 +82,18 @@ def findings(facts: Facts, runs: Runs, now: datetime) -> Iterator[Health]:
 def _rejected(facts: Facts, runs: Runs, now: datetime) -> str | None:
     if not facts.undecided:
         return None
+    if runs.deciding is not None:
+        return f"New data was not published: run {runs.deciding} carries out the decision on it."
     return f"New data was not published: {counted(facts.undecided, 'candidate')} waiting for a decision."
+
+
+def _failing(facts: Facts, runs: Runs, now: datetime) -> str | None:
+    if runs.state != "failed":
+        return None
+    # A run that failed because of a candidate is no news once somebody has decided on that.
+    if facts.decided is not None and runs.due is not None and runs.due < facts.decided.to_datetime():
+        return None
+    return "The newest run of the DAG failed."
 
 
 def _unpublished(facts: Facts, runs: Runs, now: datetime) -> str | None:
@@ -198,7 +212,7 @@ _NEWEST_DISCARDED = "The newest input was discarded by a decision: the data is o
 
 _RULES: tuple[tuple[str, Callable[[Facts, Runs, datetime], str | None]], ...] = (
     (REJECTED, _rejected),
-    (FAILING, lambda facts, runs, now: "The newest run of the DAG failed." if runs.state == "failed" else None),
+    (FAILING, _failing),
     (UNPUBLISHED, _unpublished),
     (LATE, _late),
     (EXCEPTION, _exception),

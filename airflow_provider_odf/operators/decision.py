@@ -30,6 +30,11 @@ _FORM = (
 )
 
 
+def run_prefix(block_hash: str) -> str:
+    """Return the start of the names of runs that pages start for a decision on a candidate."""
+    return f"decision_{block_hash[-16:]}_"
+
+
 def decision_on(context: Context, dataset: str | None) -> Decision | None:
     """Return the decision of a run on a candidate of a dataset, or None if the run has none.
 

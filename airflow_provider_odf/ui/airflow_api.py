@@ -97,13 +97,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a DAG. Its start is in RFC 3339; what is not known yet is None."""
+    """A run of a DAG. Its start is in RFC 3339; what is not known yet is None. ``reason`` is that of a decision."""
 
     run_id: str
     state: str
     start: str | None
     seconds: float | None
     user: str | None
+    reason: str | None = None
 
     @property
     def is_active(self) -> bool:
@@ -116,10 +117,14 @@ async def newest_runs(request: Request, dag_id: str, n: int, prefix: str | None 
     :param prefix: start of their ids.
     """
     named = {"run_id_prefix_pattern": prefix} if prefix is not None else {}
-    return [
-        Run(entry["dag_run_id"], entry["state"], entry["start_date"], entry["duration"], entry["triggering_user_name"])
-        for entry in await Api(request).runs(dag_id, n, **named)
-    ]
+    return [_run(entry) for entry in await Api(request).runs(dag_id, n, **named)]
+
+
+def _run(entry: Mapping[str, Any]) -> Run:
+    decision = (entry["conf"] or {}).get("decision")
+    reason = decision.get("reason") if isinstance(decision, Mapping) else None
+    user = entry["triggering_user_name"]
+    return Run(entry["dag_run_id"], entry["state"], entry["start_date"], entry["duration"], user, reason)
 
 
 async def newest_failure(request: Request, publication: Publication) -> Failure | None:

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
 from airflow_provider_odf.ui import block_pages, contract_pages, rejected_pages, verification
-from airflow_provider_odf.ui.catalog_page import catalog
+from airflow_provider_odf.ui.catalog_page import catalog, waiting
 from airflow_provider_odf.ui.completeness_page import completeness
 from airflow_provider_odf.ui.data_page import data, download
 from airflow_provider_odf.ui.forms import require_right, require_token
@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 _PAGES: Mapping[str, Callable[..., Any]] = {
     "/datasets": catalog,
+    "/candidates": waiting,
     "/lineage": all_lineage,
     "/blocks/{dag_id}/{ticket}": block_pages.linked_block,
     "/reports/{dag_id}/{ticket}": contract_pages.linked_report,

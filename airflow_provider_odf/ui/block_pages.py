@@ -98,7 +98,13 @@ class Linked(NamedTuple):
 
     def render(self, template: str, **values: object) -> HTMLResponse:
         """Return a page about the block that leads to no others."""
-        about = {"block": self.block, "block_hash": self.block_hash, "blocks_path": None, "published": None}
+        about = {
+            "block": self.block,
+            "block_hash": self.block_hash,
+            "blocks_path": None,
+            "published": None,
+            "publication": None,
+        }
         return render(template, name=self.dataset.alias, tabs=[], **about, **values)
 
 

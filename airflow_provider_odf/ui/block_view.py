@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slices import count_operations
 from airflow_provider_odf.cycle import candidates
@@ -64,9 +63,7 @@ class BlockView:
     @cached_property
     def publication(self) -> Publication | None:
         """Who published it and why, None if that is not recorded."""
-        history = self.subject.positions.published
-        entry = history.entry(self.block.sequence_number) if self.is_published else None
-        return publications.read(history.dataset, entry) if entry is not None else None
+        return self.subject.publication_of(self.block_hash, self.block)
 
     @cached_property
     def record(self) -> Record | None:

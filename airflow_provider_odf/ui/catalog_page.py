@@ -6,6 +6,7 @@ search for what only the datasets know asks the index of the catalog about each 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlencode
@@ -95,16 +96,38 @@ def catalog(
 ) -> HTMLResponse:
     """Return the datasets with health, last publication, watermark, records and contract result."""
     listed_publications, total = listed
-    indexes: dict[str, CatalogIndex] = {}
-    rows = [_row(publication, indexes) for publication in listed_publications]
-    for index in indexes.values():
-        index.save()
+    rows = rows_of(listed_publications)
     if query.needs_index:
         rows = [row for row in rows if query.matches(row)]
         total, start = len(rows), (max(1, query.page) - 1) * SIZE
         rows = rows[start : start + SIZE]
     last = max(1, -(-total // SIZE))
     return render("catalog.html", rows=rows, query=query, total=total, last=last, health_words=(_UNREADABLE, *WORDS))
+
+
+def rows_of(listed: Iterable[Publication]) -> list[Row]:
+    """Return the rows of datasets."""
+    indexes: dict[str, CatalogIndex] = {}
+    rows = [_row(publication, indexes) for publication in listed]
+    for index in indexes.values():
+        index.save()
+    return rows
+
+
+async def _all_publications(request: Request) -> list[Publication]:
+    listed, _ = await CatalogQuery().publications(request, None)
+    return listed
+
+
+def waiting(listed: Annotated[list[Publication], Depends(_all_publications)]) -> HTMLResponse:
+    """Return the rejected candidates of all datasets that wait for a decision, those that wait longest first."""
+    rows = rows_of(listed)
+    found = [
+        (row, rejection) for row in rows if row.health is not None for rejection in row.subject.candidates.undecided
+    ]
+    found.sort(key=lambda entry: entry[1].system_time)
+    problems = [row for row in rows if row.word == _UNREADABLE]
+    return render("waiting.html", found=found, problems=problems, total=len(rows))
 
 
 def _row(publication: Publication, indexes: dict[str, CatalogIndex]) -> Row:

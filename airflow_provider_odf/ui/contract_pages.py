@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import HTTPException, Query
 from fastapi.responses import HTMLResponse, Response
 
-from airflow_provider_odf.chain.publications import newest
+from airflow_provider_odf.chain.publications import PUBLISHED, newest
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.ui.block_pages import LinkedOf, PublishedOf
 from airflow_provider_odf.ui.subject import HashOf, SubjectOf
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.publications import Publication
     from airflow_provider_odf.cycle.tested import Tested
 
 _ROWS_OF_A_PAGE = 50
@@ -56,6 +57,7 @@ def contract(subject: SubjectOf) -> HTMLResponse:
         return subject.path(f"/{page}/{test.block_hash}")
 
     tests = [test for test in subject.tests if test.record.report is not None]
+    made = {test.block_hash: subject.publication_of(test.block_hash) for test in tests}
     return subject.render(
         "contract.html",
         "/contract",
@@ -64,7 +66,16 @@ def contract(subject: SubjectOf) -> HTMLResponse:
         cells=_CELLS,
         terms=next((test.record.terms for test in tests if test.record.terms), {}),
         path_of=path_of,
+        publications=made,
+        decisions=[test for test in tests if _is_decided(test, made[test.block_hash])],
     )
+
+
+def _is_decided(test: Tested, publication: Publication | None) -> bool:
+    """Return whether a person decided on what was tested."""
+    if publication is not None:
+        return publication.decision != PUBLISHED
+    return test.record.decided_by is not None
 
 
 def report(subject: SubjectOf, block_hash: HashOf) -> Response:
@@ -82,6 +93,7 @@ def report(subject: SubjectOf, block_hash: HashOf) -> Response:
         block_hash=block_hash,
         block=block,
         published=subject.positions.published.since(block.sequence_number, block.system_time),
+        publication=subject.publication_of(block_hash, block),
         blocks_path=subject.path("/blocks/"),
     )
 

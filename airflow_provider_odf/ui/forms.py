@@ -11,6 +11,7 @@ from fastapi import Depends, Form, HTTPException, Request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from airflow_provider_odf.author import checked_reason
+from airflow_provider_odf.errors import InvalidInput
 
 _HOURS = 12
 
@@ -41,12 +42,20 @@ def require_token(dag_id: str, user: GetUserDep, token: Annotated[str, Form()] =
         raise HTTPException(400, "The form is too old, or was not made for you: open the page again, then decide.")
 
 
-def _reason(reason: Annotated[str, Form()] = "") -> str | None:
-    return checked_reason(reason)
+def _reason(reason: Annotated[str, Form()] = "", confirmed: Annotated[str, Form()] = "") -> str:
+    """Return the reason of a decision.
+
+    :raises InvalidInput: there is none, it is too long, or the decision is not confirmed.
+    """
+    if (checked := checked_reason(reason)) is None:
+        raise InvalidInput("a decision needs a reason: write why, for those who look later")
+    if confirmed != "yes":
+        raise InvalidInput("the decision is not confirmed: check the box beside its button")
+    return checked
 
 
 TokenOf = Annotated[str | None, Depends(_token)]
-ReasonOf = Annotated[str | None, Depends(_reason)]
+ReasonOf = Annotated[str, Depends(_reason)]
 
 
 def _serializer() -> URLSafeTimedSerializer:

@@ -24,6 +24,7 @@ from airflow_provider_odf.cycle import decisions, tested
 from airflow_provider_odf.cycle.candidates import Rejection, load_record, rejections
 from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
+from airflow_provider_odf.operators.decision import run_prefix
 from airflow_provider_odf.ui.airflow_api import Run, newest_runs, start_run
 from airflow_provider_odf.ui.forms import ReasonOf, TokenOf
 from airflow_provider_odf.ui.row_table import RowTable, records_table, row_table
@@ -52,6 +53,11 @@ class CandidateView:
     def status(self) -> str:
         """What became of it: a word of `cycle.tested`."""
         return tested.status(self.subject.dataset, self.rejection, self.subject.history.state.head)
+
+    @cached_property
+    def decider(self) -> Author | None:
+        """Who decided on it, when and why; None if nobody did, or if a run carries it out."""
+        return decisions.decider(self.subject.dataset, self.rejection)
 
     @property
     def operation_column(self) -> str:
@@ -96,14 +102,9 @@ class CandidateView:
         return extend(self.subject.dataset, head, blocks)
 
 
-def _run_prefix(block_hash: str) -> str:
-    """Return the start of the names of runs that decide on a candidate."""
-    return f"decision_{block_hash[-16:]}_"
-
-
 async def _runs(request: Request, dag_id: str, block_hash: HashOf) -> list[Run]:
     """Return the runs with decisions on a candidate that pages started, newest first."""
-    return await newest_runs(request, dag_id, _RUNS, _run_prefix(block_hash))
+    return await newest_runs(request, dag_id, _RUNS, run_prefix(block_hash))
 
 
 RunsOf = Annotated[list[Run], Depends(_runs)]
@@ -181,18 +182,18 @@ def discard(view: WaitingOf, reason: ReasonOf, user: GetUserDep) -> RedirectResp
     return view.subject.redirect(f"/rejected/{view.block_hash}")
 
 
-async def _start(request: Request, view: CandidateView, action: str, reason: str | None) -> RedirectResponse:
+async def _start(request: Request, view: CandidateView, action: str, reason: str) -> RedirectResponse:
     """Start the run for a decision.
 
     :raises HTTPException: somebody has started it before, or Airflow refuses it.
     """
     publication, sources = view.subject.publication, view.subject.history.state.push_sources
-    prefix = _run_prefix(view.block_hash)
+    prefix = run_prefix(view.block_hash)
     name = f"{prefix}{action}"
     if action != decisions.PUBLISH:
         name += f"_{datetime.now(UTC):%Y-%m-%dT%H:%M:%S}"
-    why = {"reason": reason} if reason is not None else {}
-    conf: dict[str, Any] = {"decision": {"dataset": publication.alias, action: view.block_hash, **why}}
+    decision = {"dataset": publication.alias, action: view.block_hash, "reason": reason}
+    conf: dict[str, Any] = {"decision": decision}
     if sources:  # Airflow checks the conf of a DAG with several push sources: it must name one.
         conf["source"] = next(iter(sources))
     try:

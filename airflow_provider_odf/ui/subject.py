@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends, Request, status
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.sensitive import SensitiveColumns
 from airflow_provider_odf.errors import InvalidInput, StorageError
-from airflow_provider_odf.health.facts import Candidates, Facts, Newest, read_candidates, read_inputs
+from airflow_provider_odf.health.facts import Candidates, Newest, facts_of, read_candidates, read_inputs
 from airflow_provider_odf.health.health import Health, Runs, health
 from airflow_provider_odf.hooks.odf import open_store
+from airflow_provider_odf.operators.decision import run_prefix
 from airflow_provider_odf.operators.links import dataset_path
 from airflow_provider_odf.ui.airflow_api import Publication, PublishTask, publication
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
@@ -25,8 +27,10 @@ from airflow_provider_odf.ui.chain_cache import History, Positions, pages_folder
 from airflow_provider_odf.ui.pages import render
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.publications import Publication as Published
     from airflow_provider_odf.chain.store import Store
     from airflow_provider_odf.cycle.candidates import Rejection
+    from airflow_provider_odf.manifest.model import MetadataBlock
     from airflow_provider_odf.protocol import ContractReport
 
 _TABS = (
@@ -106,6 +110,16 @@ class Subject:
         """The blocks of the chain, and when they were published."""
         return read_positions(self.dataset, self.history.state.head, self.store.work_area)
 
+    def publication_of(self, block_hash: str, block: MetadataBlock | None = None) -> Published | None:
+        """Return who published a block, when and why; None if it is not published, or if that is not recorded.
+
+        :param block: the block, if it was read.
+        """
+        number = (block or self.dataset.block(block_hash)).sequence_number
+        hashes, history = self.positions.hashes, self.positions.published
+        entry = history.entry(number) if number < len(hashes) and hashes[number] == block_hash else None
+        return publications.read(self.dataset, entry) if entry is not None else None
+
     @cached_property
     def tests(self) -> list[tested.Tested]:
         """The newest publications and candidates that a contract was tested on, newest first."""
@@ -125,20 +139,24 @@ class Subject:
         """
         entry = self.entry
         behind, missing = read_inputs(self.store, entry.inputs, entry.positions.get, self._newest)
-        undecided, is_discarded, unpublished = self.candidates
-        has_data = entry.last_offset is not None
-        facts = Facts(entry.facts, has_data, len(undecided), is_discarded, unpublished, behind, missing)
+        facts = facts_of(entry.facts, entry.last_offset is not None, self.candidates, behind, missing)
         return health(facts, self._runs, datetime.now(UTC))
 
     @property
     def _runs(self) -> Runs:
         dag, task = self.publication, self.publication.newest_task
         next_run = datetime.fromisoformat(dag.next_run) if dag.next_run is not None else None
-        if task is None or dag.run_state == "failed":
+        if task is None:
             return Runs(dag.run_state, dag.is_paused, next_run)
-        is_finished = task.state in ("success", "failed", "upstream_failed", "skipped", "removed")
-        state = dag.run_state if is_finished else "running"
-        return Runs(state, dag.is_paused, next_run, task.run_id if self._has_not_published(task) else None)
+        due = datetime.fromisoformat(task.run_after)
+        is_active = task.state not in ("success", "failed", "upstream_failed", "skipped", "removed")
+        prefixes = [run_prefix(rejection.block_hash) for rejection in self.candidates.undecided]
+        deciding = task.run_id if is_active and any(map(task.run_id.startswith, prefixes)) else None
+        if dag.run_state == "failed":
+            return Runs(dag.run_state, dag.is_paused, next_run, due=due, deciding=deciding)
+        unpublished = task.run_id if self._has_not_published(task) else None
+        state = "running" if is_active else dag.run_state
+        return Runs(state, dag.is_paused, next_run, unpublished, due, deciding)
 
     def _has_not_published(self, task: PublishTask) -> bool:
         """Whether a run succeeded, by a user's mark, although its task that publishes did not publish."""

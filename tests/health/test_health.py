@@ -190,7 +190,7 @@ def combinations():
         for undecided, is_discarded, behind, missing in itertools.product(
             (0, 2), (False, True), ((), (NewerInput("a", None),)), ((), ("b",))
         ):
-            facts = Facts(known, has_data, undecided, is_discarded, None, behind, missing)
+            facts = Facts(known, has_data, undecided, is_discarded, behind=behind, missing=missing)
             for state, is_paused in itertools.product((None, "success", "failed", "running"), (False, True)):
                 yield facts, Runs(state, is_paused), days
 

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
+from airflow_provider_odf.author import Author
 from airflow_provider_odf.cycle import candidates, decisions
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
@@ -55,7 +56,8 @@ def decide(open_page, send_form):
 
     def decide(rejection, action, role="user", token=None):
         path = f"{PAGE}/rejected/{rejection.block_hash}"
-        return send_form(f"{path}/{action}", {"token": token or token_of(open_page(path, role))}, role)
+        fields = {"token": token or token_of(open_page(path, role)), "reason": "checked <b>", "confirmed": "yes"}
+        return send_form(f"{path}/{action}", fields, role)
 
     return decide
 
@@ -67,7 +69,7 @@ def runs(open_api):
 
 
 def conf(action, rejection):
-    return {"decision": {"dataset": "acme/numbers", action: rejection.block_hash}}
+    return {"decision": {"dataset": "acme/numbers", action: rejection.block_hash, "reason": "checked <b>"}}
 
 
 def test_a_candidate_with_its_clauses_rows_and_difference(open_page, rejection):
@@ -229,3 +231,89 @@ def test_a_store_that_cannot_be_written(decide, numbers, rejection, monkeypatch)
         f"odf rejected discard acme/numbers {rejection.ref} --store STORE"
     )
     assert not candidates.load_record(numbers.dataset, rejection.block_hash).is_discarded
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"confirmed": "yes"}, "a decision needs a reason: write why, for those who look later"),
+        ({"confirmed": "yes", "reason": " \n"}, "a decision needs a reason: write why, for those who look later"),
+        ({"reason": "checked"}, "the decision is not confirmed: check the box beside its button"),
+    ],
+)
+@pytest.mark.parametrize("action", ["publish", "retest", "discard"])
+def test_a_decision_needs_a_reason_and_a_confirmation(
+    open_page, open_api, send_form, numbers, rejection, action, fields, message
+):
+    path = f"{PAGE}/rejected/{rejection.block_hash}"
+    problem = shown(send_form(f"{path}/{action}", {"token": token_of(open_page(path, "user")), **fields}), 400)
+    assert problem.lines[0] == "Nothing was decided"
+    assert problem.lines[2] == message
+    assert runs(open_api) == {}
+    assert decisions.chosen(numbers.dataset, rejection.ref) == rejection
+
+
+def health_words(open_page):
+    """The health on the page of the dataset, with its reason, and in the catalog."""
+    overview, listed = shown(open_page(PAGE, "user")), shown(open_page("/datasets?name=acme/numbers", "user"))
+    word = overview.lines[1].removeprefix("acme/numbers ")
+    return word, overview.lines[3], listed.lines[listed.lines.index("acme/numbers") + 1]
+
+
+def test_health_right_after_a_decision(airflow_server, as_user, open_page, decide, rejection, no_runs):
+    path = "/api/v2/dags/acme.numbers/dagRuns"
+    airflow_server.post(path, json={"dag_run_id": "merged", "logical_date": None}, headers=as_user("user"))
+    airflow_server.patch(f"{path}/merged", json={"state": "failed"}, headers=as_user("user"))
+    waiting = "New data was not published: 1 candidate waiting for a decision."
+    assert health_words(open_page) == ("rejected", waiting, "rejected")
+    assert decide(rejection, "discard").status_code == 303
+    discarded = "The DAG is paused: no run looks for new data."
+    assert health_words(open_page) == ("stale", discarded, "stale")
+
+
+def test_health_while_a_run_carries_out_a_decision(open_page, decide, rejection):
+    assert decide(rejection, "publish").status_code == 303
+    run = f"decision_{rejection.block_hash[-16:]}_publish"
+    reason = f"New data was not published: run {run} carries out the decision on it."
+    assert health_words(open_page) == ("rejected", reason, "rejected")
+
+
+def test_who_decided_when_and_why(open_page, decide, numbers, rejection, store):
+    decide(rejection, "publish")
+    page = shown(open_page(f"{PAGE}/rejected/{rejection.block_hash}", "user"))
+    start = page.lines.index("Publish anyway", page.lines.index("Decisions"))
+    assert page.lines[start : start + 3] == ["Publish anyway", "a user", "checked <b>"]
+    author = Author("ann", "refunds", {"dagId": "acme.numbers", "runId": "by_hand"}, "2026-05-01T12:00:00Z")
+    decisions.publish_anyway(store, numbers.dataset, rejection, author)
+    report = shown(open_page(f"{PAGE}/contract/{rejection.block_hash}"))
+    (line,) = [line for line in report.lines if line.startswith("published anyway")]
+    assert line.startswith("published anyway by ann 2026-05-01 12:00:00 UTC ")
+    assert line.endswith(": refunds")
+    contract = shown(open_page(f"{PAGE}/contract"))
+    start = contract.lines.index("Decisions")
+    assert contract.lines[start + 4 : start + 6] == [rejection.block_hash[:13], "published anyway"]
+    assert contract.lines[start + 6].endswith(": refunds")
+
+
+def test_a_discarded_candidate_in_the_list(open_page, decide, rejection):
+    decide(rejection, "discard")
+    listed = shown(open_page(f"{PAGE}/rejected"))
+    (line,) = [line for line in listed.lines if line.startswith("discarded")]
+    assert line.startswith("discarded by a user 20")
+    assert line.endswith((" ago: checked <b>", " now: checked <b>"))
+
+
+def test_all_candidates_that_wait(open_page, decide, rejection):
+    page = shown(open_page("/candidates"))
+    start = page.lines.index("acme/numbers")
+    assert page.lines[start : start + 2] == ["acme/numbers", rejection.block_hash[:13]]
+    assert page.lines[start + 3 : start + 5] == ["3", "id: <= 2: 1 row"]
+    assert page.links[rejection.block_hash[:13]] == f"/odf{PAGE}/rejected/{rejection.block_hash}"
+    assert page.lines[-1] == "Of 3 datasets that you may read. Times are in UTC."
+    assert shown(open_page("/datasets")).links["Rejected data that waits for a decision"] == "/odf/candidates"
+    decide(rejection, "discard")
+    assert "Nothing waits for a decision." in shown(open_page("/candidates")).lines
+
+
+def test_only_who_may_read_dags_sees_what_waits(open_page):
+    assert open_page("/candidates", "nobody").status_code == 401
