@@ -1,4 +1,4 @@
-"""What a contract says to people: all of its sections, with the clauses that nobody enforces, its owner and terms."""
+"""A contract as people read it: all of its sections, with the clauses that nobody enforces."""
 
 from __future__ import annotations
 
@@ -89,63 +89,3 @@ def _tree(value: Any, path: str, indent: str, notes: Mapping[str, str]) -> Itera
             first, *rest = dump_yaml([inner] if is_list else {key: inner}).rstrip("\n").split("\n")
             yield indent + first + note
             yield from (indent + line if line else "" for line in rest)
-
-
-_LONGEST_TEXT = 1_000
-"""Maximum number of characters of a text."""
-
-_LABELS: Mapping[tuple[str, ...], str] = {
-    ("info", "title"): "Title",
-    ("name",): "Title",
-    ("info", "version"): "Version",
-    ("version",): "Version",
-    ("info", "status"): "Status",
-    ("status",): "Status",
-    ("info", "description"): "Description",
-    ("description", "purpose"): "Purpose",
-    ("info", "owner"): "Owner",
-    ("team",): "Owner",
-    ("info", "contact"): "Contact",
-    ("support",): "Support",
-    ("domain",): "Domain",
-    ("dataProduct",): "Data product",
-    ("terms", "usage"): "Usage",
-    ("description", "usage"): "Usage",
-    ("terms", "limitations"): "Limitations",
-    ("description", "limitations"): "Limitations",
-    ("terms", "policies"): "Policies",
-    ("terms", "billing"): "Billing",
-    ("price",): "Price",
-    ("terms", "noticePeriod"): "Notice period",
-}
-"""Path of a value in a document of either specification -> its label."""
-
-
-def terms(file: ContractFile) -> dict[str, str]:
-    """Return owner and terms of a contract as texts by label, in the order in which people read them."""
-    root = file.document.value
-    return {label: text[:_LONGEST_TEXT] for path, label in _LABELS.items() if (text := _text(_at(root, path)))}
-
-
-def _at(root: Any, path: tuple[str, ...]) -> Any:
-    for key in path:
-        root = root.get(key) if isinstance(root, dict) else None
-    return root
-
-
-def _text(value: Any) -> str:
-    """Return a value as text: members of objects and lists, without keys of objects in lists."""
-    if isinstance(value, dict):
-        return "; ".join(_members(value))
-    if isinstance(value, list):
-        entries = (", ".join(map(_text, v.values())) if isinstance(v, dict) else _text(v) for v in value)
-        return "; ".join(filter(None, entries))
-    return "" if value is None else str(value).strip()
-
-
-def _members(value: Mapping[str, Any]) -> Iterator[str]:
-    members = value.get("members")
-    if isinstance(members, list):
-        yield _text(members)
-        return
-    yield from (f"{key}: {text}" for key, member in value.items() if (text := _text(member)))

@@ -12,12 +12,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.author import NOBODY, Author
 from airflow_provider_odf.chain import info_files
 from airflow_provider_odf.contract.sensitivity import Sensitivity
+from airflow_provider_odf.contract.terms import ColumnTerms
 from airflow_provider_odf.cycle.messages import Candidate, Limits
 from airflow_provider_odf.errors import CommitConflict, OdfError
 from airflow_provider_odf.instant import Instant
@@ -148,6 +149,8 @@ class Record:
     """Folder to which these paths are relative."""
     terms: Mapping[str, str] = field(default_factory=dict)
     """Owner and terms of the contract that was tested, by label."""
+    columns: Mapping[str, ColumnTerms] = field(default_factory=dict)
+    """What the contract says of columns, by name in lower case."""
     sensitivity: Sensitivity | None = None
     """The sensitive columns at the test; None in records of earlier releases."""
     promises: tuple[Check, ...] = ()
@@ -236,18 +239,14 @@ def save_report(
     dataset: Dataset,
     candidate: Candidate,
     report: ContractReport,
-    terms: Mapping[str, str] | None = None,
-    sensitivity: Sensitivity | None = None,
-    promises: tuple[Check, ...] = (),
+    **details: Any,
 ) -> None:
     """Store the contract report of a candidate; a later test of the candidate replaces it.
 
-    :param terms: of the contract, by label.
-    :param sensitivity: the sensitive columns at the test.
+    :param details: of the `Record`, that the contract says: terms, columns, sensitivity, promises.
     """
     record = load_record(dataset, candidate.candidate) or Record(candidate.base, candidate.records)
-    record = replace(record, report=report, terms=terms or {}, sensitivity=sensitivity, promises=promises)
-    save_record(dataset, candidate.candidate, record)
+    save_record(dataset, candidate.candidate, replace(record, report=report, **details))
 
 
 def load_report(dataset: Dataset, block_hash: str) -> ContractReport | None:

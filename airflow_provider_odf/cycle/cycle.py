@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain.replay import replay
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.cycle.sensitive import SensitiveColumns
     from airflow_provider_odf.instant import Instant
     from airflow_provider_odf.manifest.manifest import Manifest
-    from airflow_provider_odf.protocol import Check, Contract, Request, SparkUse, Success
+    from airflow_provider_odf.protocol import Contract, Request, SparkUse, Success
     from airflow_provider_odf.runner import Runner
 
 
@@ -152,20 +152,21 @@ class Cycle:
         return str(self.manifest.snapshot.name if self.manifest else self.dataset)
 
     @property
-    def terms(self) -> Mapping[str, str]:
-        """Owner and terms of the dataset's contract, by label."""
-        from airflow_provider_odf.contract.show import terms
-
-        return terms(self._contract_document) if self._contract_document is not None else {}
-
-    @property
-    def promises(self) -> tuple[Check, ...]:
-        """Clauses of the dataset's contract about the dataset over time."""
-        if self.contract is None:
-            return ()
+    def said_by_contract(self) -> dict[str, Any]:
+        """What the dataset's contract says to people, as `candidates.Record` keeps it: owner and terms, what columns
+        mean, which are sensitive, and its promises about the dataset over time."""
+        if (file := self._contract_document) is None or self.contract is None:
+            return {"sensitivity": self.sensitivity}
+        from airflow_provider_odf.contract.binding import model_name
         from airflow_provider_odf.contract.service_levels import PROMISES
+        from airflow_provider_odf.contract.terms import column_terms, terms
 
-        return tuple(check for check in self.contract.checks if check.kind in PROMISES)
+        return {
+            "terms": terms(file),
+            "columns": column_terms(file.contract.model(model_name(file, self._name))),
+            "sensitivity": self.sensitivity,
+            "promises": tuple(check for check in self.contract.checks if check.kind in PROMISES),
+        }
 
     @cached_property
     def _contract_document(self) -> ContractFile | None:

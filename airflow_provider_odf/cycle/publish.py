@@ -48,7 +48,7 @@ def contract_test(
         return report
     request = _request(cycle, dataset, candidate, contract)
     success = cast(protocol.ContractTestSuccess, cycle.ask(request))
-    candidates.save_report(dataset, candidate, success.report, cycle.terms, cycle.sensitivity, cycle.promises)
+    candidates.save_report(dataset, candidate, success.report, **cycle.said_by_contract)
     return success.report
 
 

@@ -139,9 +139,7 @@ class Step:
                 limits=cycle.limits,
                 contract_digest=cycle.contract.digest if cycle.contract else None,
                 content=new.content,
-                terms=cycle.terms,
-                sensitivity=cycle.sensitivity,
-                promises=cycle.promises,
+                **cycle.said_by_contract,
                 **details,
             )
             candidates.save_record(self.dataset, state.head, record)

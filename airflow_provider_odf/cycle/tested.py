@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.cycle.candidates import Record, Rejection
     from airflow_provider_odf.instant import Instant
-    from airflow_provider_odf.protocol import CheckResult, ContractReport
+    from airflow_provider_odf.protocol import CheckResult
 
 PUBLISHED, WAITING, DISCARDED, ACCEPTED = "published", "waiting", "discarded", "accepted"
 SUPERSEDED, LOST = "superseded", "unknown"
@@ -77,14 +77,14 @@ def newest(history: PublishedHistory, n: int) -> list[Tested]:
     return sorted(every, key=lambda tested: tested.time, reverse=True)[:n]
 
 
-def newest_report(dataset: Dataset, head: str) -> tuple[str, ContractReport] | None:
-    """Return the block and the contract report of the newest data of a history, or None if none was tested on it.
+def newest_record(dataset: Dataset, head: str) -> tuple[str, Record] | None:
+    """Return the block and the record of the newest data of a history, or None if it was not tested.
 
     :raises ChainCorrupted: a block is missing or damaged.
     """
     match candidates.newest_record(dataset, dataset.data_blocks(head, _MOST_BLOCKS)):
-        case (block_hash, _, record) if record is not None and record.report is not None:
-            return block_hash, record.report
+        case (block_hash, _, record) if record is not None:
+            return block_hash, record
     return None
 
 

@@ -151,7 +151,7 @@ def _schema(snapshot: model.DatasetSnapshot) -> str:
 def _contract(location: Location, dataset: str) -> str:
     """Return the section about a contract: owner, terms, and each clause with whether it is enforced."""
     from airflow_provider_odf.contract.binding import of_dataset
-    from airflow_provider_odf.contract.show import terms
+    from airflow_provider_odf.contract.terms import terms
 
     try:
         file = location.load(is_offline=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 import typing
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, TypeVar, Union
 
@@ -51,6 +52,8 @@ def _value(hint: Any, data: Any, where: str) -> Any:
         if not isinstance(data, list | tuple):
             raise ValueError(f"{where} must be a list, not {type(data).__name__}")
         return tuple(_value(arguments[0], v, where) for v in data)
+    if origin is Mapping and isinstance(data, dict):
+        return {key: _value(arguments[1], v, f"{where}.{key}") for key, v in data.items()}
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return from_json(hint, data)
     if hint in _SCALARS and (not isinstance(data, _SCALARS[hint]) or (isinstance(data, bool) and hint is not bool)):

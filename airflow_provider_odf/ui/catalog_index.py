@@ -6,9 +6,10 @@ dataset is the block that it stands for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain import cache_file, dataset_facts
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
@@ -17,6 +18,10 @@ from airflow_provider_odf.cycle import tested
 from airflow_provider_odf.health.facts import ChainFacts, read_chain
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.ui.chain_cache import FOLDER, History, PageCache, read_history, read_positions
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
+    from airflow_provider_odf.cycle.candidates import Record
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,12 @@ class Entry:
     watermark: Instant | None
     facts: ChainFacts
     contract_result: str | None
+    description: str
+    owner: str
+    """That of the contract, empty without one."""
     columns: tuple[str, ...]
+    words: str
+    """What a search looks into beside the name, in lower case: columns, descriptions, keywords, tags, owner."""
     license: str
     inputs: tuple[tuple[str, str | None], ...]
     """Ref and alias of the inputs of a derivative."""
@@ -47,7 +57,10 @@ class Entry:
         return 0 if self.last_offset is None else self.last_offset + 1
 
 
-_CATALOGS = PageCache[dict[str, Entry]]("catalog", 3, dict[str, Entry])
+_SEARCHED_TERMS = ("Title", "Owner", "Domain", "Description", "Purpose")
+"""Labels of what a contract says of a dataset that a search looks into."""
+
+_CATALOGS = PageCache[dict[str, Entry]]("catalog", 4, dict[str, Entry])
 
 
 class CatalogIndex:
@@ -89,8 +102,10 @@ def entry_of(dataset: Dataset, work_area: Path, history: History | None = None) 
     history = history or read_history(dataset, work_area)
     state = history.state
     published = read_positions(dataset, state.head, work_area).published
-    newest = tested.newest_report(dataset, state.head)
+    newest = tested.newest_record(dataset, state.head)
+    record = newest[1] if newest is not None else None
     inputs = state.transform.inputs if state.transform is not None else ()
+    columns = tuple(c["name"] for c in dataset_facts.columns(state.schema)) if state.schema is not None else ()
     return Entry(
         head=state.head,
         dataset_id=state.dataset_id,
@@ -98,9 +113,25 @@ def entry_of(dataset: Dataset, work_area: Path, history: History | None = None) 
         last_offset=state.last_offset,
         watermark=state.watermark,
         facts=read_chain(dataset, published),
-        contract_result=newest[1].result if newest is not None else None,
-        columns=tuple(c["name"] for c in dataset_facts.columns(state.schema)) if state.schema is not None else (),
+        contract_result=record.report.result if record is not None and record.report is not None else None,
+        description=(state.info.description or "") if state.info is not None else "",
+        owner=record.terms.get("Owner", "") if record is not None else "",
+        columns=columns,
+        words=_words(state, columns, record),
         license=f"{state.license.short_name} {state.license.name}" if state.license is not None else "",
         inputs=tuple((declared.dataset_ref, declared.alias) for declared in inputs),
         positions={dataset_id: position.offset for dataset_id, position in state.query_inputs.items()},
     )
+
+
+def _words(state: ChainState, columns: Iterable[str], record: Record | None) -> str:
+    info = state.info
+    texts = [*columns, *((info.description or "", *(info.keywords or ())) if info is not None else ())]
+    for column in record.columns.values() if record is not None else ():
+        texts += [column.title, column.description, column.classification, *column.tags]
+    texts += (
+        [record.terms.get(label, "") for label in ("Title", "Owner", "Domain", "Description", "Purpose")]
+        if record
+        else []
+    )
+    return "\n".join(filter(None, texts)).lower()

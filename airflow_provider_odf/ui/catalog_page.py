@@ -31,9 +31,10 @@ _UNREADABLE = "unreadable"
 
 
 class CatalogQuery(BaseModel):
-    """Parameters of the page: parts of a name, of a column and of a license, a keyword, an owner, a kind, a health.
-    ``page`` counts from 1."""
+    """Parameters of the page: words that the name, a column, a description, a keyword or a tag must have; parts of a
+    name, of a column and of a license, a keyword, an owner, a kind, a health. ``page`` counts from 1."""
 
+    q: str = ""
     name: str = ""
     column: str = ""
     keyword: str = ""
@@ -46,7 +47,12 @@ class CatalogQuery(BaseModel):
     @property
     def needs_index(self) -> bool:
         """Whether only the datasets know the answer."""
-        return bool(self.column or self.license or self.kind or self.health)
+        return bool(self.q.strip() or self.column or self.license or self.kind or self.health)
+
+    @property
+    def has_more_filters(self) -> bool:
+        """Whether one of the filters is set that few people need."""
+        return bool(self.name or self.column or self.keyword or self.license or self.owner)
 
     async def publications(self, request: Request, size: int | None) -> tuple[list[Publication], int]:
         """Return the DAGs of a page of so many, or of all, and the number of all; see `airflow_api.publications`."""
@@ -60,16 +66,17 @@ class CatalogQuery(BaseModel):
         return f"{site_path(path)}?{urlencode({name: text for name, text in parameters.items() if text})}"
 
     def matches(self, row: Row) -> bool:
-        """Return whether a dataset has the column, the license, the kind and the health."""
+        """Return whether a dataset has the words, the column, the license, the kind and the health."""
         if self.health and row.word != self.health:
             return False
-        if not (self.column or self.license or self.kind):
-            return True
+        words = self.q.lower().split()
+        alias = row.subject.publication.alias.lower()
         if row.health is None:
-            return False
+            return not (self.column or self.license or self.kind) and all(word in alias for word in words)
         entry = row.subject.entry
         return (
-            any(self.column.lower() in name.lower() for name in entry.columns or ("",))
+            all(word in alias or word in entry.words for word in words)
+            and any(self.column.lower() in name.lower() for name in entry.columns or ("",))
             and self.license.lower() in entry.license.lower()
             and self.kind in ("", entry.kind)
         )

@@ -22,6 +22,7 @@ from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.contract.service_levels import FREQUENCY
 from airflow_provider_odf.errors import ChainCorrupted, StorageError
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.manifest.fragments import MergeStrategyChangelogStream
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_TO, OPERATION_NAMES, PRESENT
 from airflow_provider_odf.reading.event_hours import SECONDS, records_by_hour
 from airflow_provider_odf.ui.chain_cache import PageCache
@@ -30,6 +31,7 @@ from airflow_provider_odf.ui.pages import OPERATION_STYLES
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 
 if TYPE_CHECKING:
+    from airflow_provider_odf.chain.state import ChainState
     from airflow_provider_odf.manifest.model import MetadataBlock
     from airflow_provider_odf.protocol import CheckResult
 
@@ -295,14 +297,29 @@ def _clauses(subject: Subject) -> Iterator[CheckResult]:
             yield result
 
 
-def newest_period(subject: Subject, most: int) -> Period | None:
-    """Return the newest period of event time that is over; None if there is none, if more new blocks than ``most`` must
-    be read for it, or if one cannot be read: the page itself says which."""
+def totals_if_near(subject: Subject, most: int) -> Totals | None:
+    """Return the totals; None if more new blocks than ``most`` must be read for them, or if one cannot be read: the
+    page about completeness says which."""
     try:
-        totals = read_totals(subject, most)
+        return read_totals(subject, most)
     except (ChainCorrupted, StorageError):
         return None
+
+
+def newest_period(totals: Totals | None) -> Period | None:
+    """Return the newest period of event time that is over, None if nothing is known of one."""
     if totals is None:
         return None
     periods = Periods(UNITS[unit_of(totals.by_event)], totals.by_event, datetime.now(UTC)).newest()
     return next((period for period in reversed(periods) if period.is_over), None)
+
+
+def current_rows(totals: Totals | None, state: ChainState) -> int | None:
+    """Return the number of current rows: each retraction and correction takes back one row. None if that is not known:
+    operations of a changelog come from its source, which may repeat them."""
+    if totals is None or isinstance(state.merge, MergeStrategyChangelogStream):
+        return None
+    whole = Numbers()
+    for numbers in totals.by_publication.values():
+        whole.add(numbers)
+    return sum(number if code in PRESENT else -number for code, number in enumerate(whole.operations))

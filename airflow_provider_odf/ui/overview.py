@@ -17,13 +17,16 @@ from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
 from airflow_provider_odf.ui.airflow_api import Failure, newest_failure
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
-from airflow_provider_odf.ui.completeness_page import newest_period
+from airflow_provider_odf.ui.completeness_page import current_rows, newest_period, totals_if_near
 from airflow_provider_odf.ui.forms import TokenOf
 from airflow_provider_odf.ui.pages import public
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 
 _MOST_NEW_BLOCKS = 100
-"""Blocks that the page reads for the newest period; if more are new, only the page about completeness reads them."""
+"""Blocks that the page reads to count rows; if more are new, only the page about completeness reads them."""
+
+_MEANINGS = ("number of the record", "operation: 0 is +A, 1 -R, 2 -C, 3 +C", "time of the merge", "")
+"""What system columns are, in the order of the vocabulary; the event time is data."""
 
 
 async def _failure(request: Request, subject: SubjectOf) -> Failure | None:
@@ -41,6 +44,9 @@ def overview(subject: SubjectOf, token: TokenOf, failure: Annotated[Failure | No
     except DatasetNotFound:
         return subject.render("never_run.html", "", failure=failure)
     facts = dataset_facts.facts(subject.dataset, state, subject.positions.published)
+    totals, record = totals_if_near(subject, _MOST_NEW_BLOCKS), subject.newest_record
+    system = {name: meaning for name, meaning in zip(state.vocab.columns, _MEANINGS, strict=True) if meaning}
+    places = {name: place for place, name in enumerate((state.vocab.event_time_column, *system))}  # data comes first
     return subject.render(
         "overview.html",
         "",
@@ -48,12 +54,17 @@ def overview(subject: SubjectOf, token: TokenOf, failure: Annotated[Failure | No
         health=health,
         failure=failure,
         facts=facts,
-        columns=sorted(facts["schema"], key=lambda column: column["name"] in facts["vocabulary"].values()),
+        columns=sorted(facts["schema"], key=lambda column: places.get(column["name"], -1)),
+        system=system,
+        event_time=state.vocab.event_time_column,
+        said=record[1].columns if record is not None else {},
+        terms=record[1].terms if record is not None else {},
+        rows=current_rows(totals, state),
         key={name.lower() for name in state.primary_key},
         source=list(dataset_facts.origins(state, " → ")),
         notices=list(_notices(subject)),
         verification=verification.newest(subject.pages_folder),
-        newest_period=newest_period(subject, _MOST_NEW_BLOCKS),
+        newest_period=newest_period(totals),
         schema_changes=list(_schema_changes(subject.history.schemas)),
     )
 

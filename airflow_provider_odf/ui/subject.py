@@ -29,7 +29,7 @@ from airflow_provider_odf.ui.pages import render
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.publications import Publication as Published
     from airflow_provider_odf.chain.store import Store
-    from airflow_provider_odf.cycle.candidates import Rejection
+    from airflow_provider_odf.cycle.candidates import Record, Rejection
     from airflow_provider_odf.manifest.model import MetadataBlock
     from airflow_provider_odf.protocol import ContractReport
 
@@ -96,9 +96,16 @@ class Subject:
         return self._entry_of(self.dataset, None if self.index is not None else self.history)
 
     @cached_property
+    def newest_record(self) -> tuple[str, Record] | None:
+        """The block and the record of the newest data, None if it was not tested."""
+        return tested.newest_record(self.dataset, self.history.state.head)
+
+    @property
     def newest_report(self) -> tuple[str, ContractReport] | None:
         """The contract report on the newest data and its block, or None if no contract was tested."""
-        return tested.newest_report(self.dataset, self.history.state.head)
+        if self.newest_record is None or self.newest_record[1].report is None:
+            return None
+        return self.newest_record[0], self.newest_record[1].report
 
     @cached_property
     def candidates(self) -> Candidates:

@@ -55,4 +55,5 @@ def test_a_merge_without_news_hides_neither_promises_nor_decisions(tmp_path: Pat
     assert str(chain.changed) == "2024-05-02T09:00:00Z"
     assert [promise.path for promise in chain.promises] == ["/servicelevels/freshness"]
     assert (chain.decision, chain.who, chain.reason) == ("published anyway", "ann", "refunds")
-    assert tested.newest_report(dataset, draft.state.head) == (candidate.candidate, report)
+    block_hash, record = tested.newest_record(dataset, draft.state.head)
+    assert (block_hash, record.report) == (candidate.candidate, report)

@@ -3,6 +3,8 @@
 import re
 from html.parser import HTMLParser
 
+from airflow_provider_odf.health.health import WORDS
+
 _INLINE = {"a", "bdi", "code", "span", "time", "strong"}
 
 
@@ -44,6 +46,11 @@ class Shown(HTMLParser):
         """The line after a label, by default after its first occurrence."""
         positions = [n for n, line in enumerate(self.lines) if line == label]
         return self.lines[positions[nth - 1] + 1]
+
+
+def health_of(catalog, name):
+    """The health of a dataset in the catalog."""
+    return next(line for line in catalog.lines[catalog.lines.index(name) :] if line in WORDS)
 
 
 def shown(response, status=200):

@@ -1,5 +1,6 @@
 import os
 import shutil
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from airflow_provider_odf.author import Author
 from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain.publications import Publication
-from airflow_provider_odf.cycle.candidates import Record, save_record, save_report
+from airflow_provider_odf.contract.terms import ColumnTerms
+from airflow_provider_odf.cycle.candidates import Record, load_record, save_record, save_report
 from airflow_provider_odf.cycle.messages import Candidate
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
@@ -54,18 +56,63 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     assert page.after("Last publication").startswith("2024-05-02 08:00:00 UTC ")
     assert page.after("Last publication").endswith(" years ago the time of its block: no publication is recorded")
     assert page.after("Watermark").startswith("2024-05-02 08:00:00 UTC ")
-    assert page.after("Records") == "2"
+    assert page.after("Rows now") == "2 2 records in the history"
     assert page.after("Contract") == "passed Report of the last publication"
     assert page.after("Next run") == "the DAG is paused"
     assert page.after("Newest run") == "none"
     start = page.lines.index("Columns")
-    assert page.lines[start + 5 : start + 11] == ["id", "BIGINT", "may be null", "value", "STRING", "may be null"]
+    assert page.lines[start + 6 : start + 9] == ["id", "BIGINT", "may be null"]
+    assert page.lines[start + 9 : start + 12] == ["value", "STRING", "may be null"]
+    start = page.lines.index("offset", start)
+    assert page.lines[start : start + 5] == ["offset", "BIGINT", "never", "number of the record", "system"]
     assert page.after("Keywords") == "prime, odd"
     assert page.after("License") == "Public domain"
     assert page.after("Source") == "file:///x.csv → Csv"
     assert page.after("Derivatives") == "acme.sums"
     assert page.links["6 blocks"] == f"/odf{PAGE}/blocks"
     assert page.links[head[:13]] == f"/odf{PAGE}/blocks/{head}"
+
+
+def test_what_the_contract_says_of_columns(open_page, numbers):
+    numbers.append(model.SetInfo(description="Odd numbers", keywords=["maths"]))
+    head = publish(numbers, ("+A", 1, "one"))
+    record = load_record(numbers.dataset, head)
+    columns = {
+        "id": ColumnTerms("Number", "Which <b>number</b> it is.", is_required=True, is_unique=True, tags=("ident",)),
+        "value": ColumnTerms(description="Its name.", classification="restricted, pii"),
+    }
+    save_record(numbers.dataset, head, replace(record, columns=columns))
+    page = shown(open_page(PAGE))
+    start = page.lines.index("id", page.lines.index("Meaning"))
+    assert page.lines[start : start + 5] == [
+        "id",
+        "BIGINT",
+        "never",
+        "Number Which <b>number</b> it is.",
+        "unique ident",
+    ]
+    assert page.lines[start + 5 : start + 10] == ["value", "STRING", "may be null", "Its name.", "restricted, pii"]
+    assert page.after("Owner") == "Ann <b>"
+    assert page.after("Usage") == "Reports"
+    listed = shown(open_page("/datasets"))
+    start = listed.lines.index("acme/numbers")
+    assert listed.lines[start + 1 : start + 3] == ["Odd numbers Owner: Ann <b>", "stale"]
+    for words in ("numb", "ODD maths", "ident", "restricted", "ann", "value", "acme which"):
+        assert "acme/numbers" in shown(open_page(f"/datasets?q={words}")).lines, words
+    for words in ("nothing", "odd nothing"):
+        assert "No dataset matches the search." in shown(open_page(f"/datasets?q={words}")).lines, words
+
+
+def test_rows_now_and_records(open_page, keyed):
+    keyed.add(("+A", 1, "one"), ("+A", 2, "two"), ("-C", 1, "one"), ("+C", 1, "uno"), ("-R", 2, "two"))
+    assert shown(open_page(PAGE)).after("Rows now") == "1 5 records in the history"
+
+
+def test_rows_of_a_changelog_are_not_counted_by_operations(open_page, store):
+    merge = model.MergeStrategyChangelogStream(primary_key=["id"])
+    growing = Growing(store.create(DatasetAlias.parse("acme/numbers")), merge, COLUMNS)
+    growing.add(("+A", 1, "one"), ("+A", 1, "one"))
+    assert shown(open_page(PAGE)).after("Rows now") == "2 records in the history"
 
 
 def test_columns_that_changed(open_page, numbers):

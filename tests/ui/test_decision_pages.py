@@ -13,7 +13,7 @@ from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
 
 from .rejecting import publish, reject
-from .shown import shown
+from .shown import health_of, shown
 
 PAGE = "/datasets/acme.numbers"
 COLUMNS = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
@@ -257,7 +257,7 @@ def health_words(open_page):
     """The health on the page of the dataset, with its reason, and in the catalog."""
     overview, listed = shown(open_page(PAGE, "user")), shown(open_page("/datasets?name=acme/numbers", "user"))
     word = overview.lines[1].removeprefix("acme/numbers ")
-    return word, overview.lines[3], listed.lines[listed.lines.index("acme/numbers") + 1]
+    return word, overview.lines[3], health_of(listed, "acme/numbers")
 
 
 def test_health_right_after_a_decision(airflow_server, as_user, open_page, decide, rejection, no_runs):

@@ -8,7 +8,7 @@ from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
 
 from .rejecting import publish
-from .shown import shown
+from .shown import health_of, shown
 
 PAGE = "/datasets/acme.numbers"
 
@@ -41,7 +41,7 @@ def words(open_page):
     overview = shown(open_page(PAGE))
     return (
         overview.lines[1].removeprefix("acme/numbers "),
-        listed.lines[listed.lines.index("acme/numbers") + 1],
+        health_of(listed, "acme/numbers"),
         overview,
     )
 
