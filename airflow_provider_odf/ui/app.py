@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
 from airflow_provider_odf.ui import block_pages, contract_pages, rejected_pages, verification
 from airflow_provider_odf.ui.catalog_page import catalog, waiting
+from airflow_provider_odf.ui.columns_page import columns
 from airflow_provider_odf.ui.completeness_page import completeness
 from airflow_provider_odf.ui.data_page import data, download
 from airflow_provider_odf.ui.forms import require_right, require_token
@@ -38,6 +39,7 @@ _PAGES: Mapping[str, Callable[..., Any]] = {
     "/blocks/{dag_id}/{ticket}": block_pages.linked_block,
     "/reports/{dag_id}/{ticket}": contract_pages.linked_report,
     "/datasets/{dag_id}": overview,
+    "/datasets/{dag_id}/columns": columns,
     "/datasets/{dag_id}/blocks": block_pages.blocks,
     "/datasets/{dag_id}/blocks/{block_hash}": block_pages.block,
     "/datasets/{dag_id}/runs/{run_id:path}": block_pages.run,

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _TABS = (
     ("", "Overview"),
     ("/data", "Data"),
+    ("/columns", "Columns"),
     ("/blocks", "Blocks"),
     ("/publications", "Publications"),
     ("/contract", "Contract"),

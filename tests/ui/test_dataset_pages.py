@@ -49,7 +49,7 @@ def test_a_dataset_at_a_glance(open_page, numbers):
         *[
             "acme/numbers",
             "acme/numbers stale",
-            "All datasets Overview Data Blocks Publications Contract Rejected Completeness Trends Lineage",
+            "All datasets Overview Data Columns Blocks Publications Contract Rejected Completeness Trends Lineage",
         ],
         *["The DAG is paused: no run looks for new data.", "Numbers <b>&"],
     ]
