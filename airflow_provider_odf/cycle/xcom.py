@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -124,11 +125,20 @@ def receive_input(store: Store, xcom: Any, dataset: str | None = None) -> Input:
 
 def pass_candidate(candidate: Candidate) -> dict[str, Any]:
     """Return the XCom that refers to a candidate."""
-    notices = [_short(notice) for notice in candidate.notices[:MOST_SHOWN]]
-    if (more := len(candidate.notices) - MOST_SHOWN) > 0:
-        notices.append(f"and {more} more")
-    reference: dict[str, Any] = protocol.to_json(dataclasses.replace(candidate, notices=tuple(notices)))
+    notices = tuple(pass_notices(candidate.notices))
+    reference: dict[str, Any] = protocol.to_json(dataclasses.replace(candidate, notices=notices))
     return reference
+
+
+NOTICES = "odf_notices"
+"""Key of the XCom with the notices of a task, which pages show."""
+
+
+def pass_notices(notices: Sequence[str]) -> list[str]:
+    """Return the XCom of notices: the first ones, in few characters, and how many more there are."""
+    shown = [_short(notice) for notice in notices[:MOST_SHOWN]]
+    more = len(notices) - MOST_SHOWN
+    return [*shown, f"and {more} more"] if more > 0 else shown
 
 
 def receive_candidate(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -196,16 +196,32 @@ class OdfOperator(LineageMixin, BaseOperator):
         from airflow_provider_odf.cycle.messages import Candidate
 
         self.runner.applications = of_task(context, self.application_lineage)
-        with airflow_errors(), closed_to_others(), self.runner:
-            self._check_published(context)
-            try:
-                return self.run_step(context)
-            except CandidateRejected as e:
-                if isinstance(e.candidate, Candidate):
-                    self.show(e.candidate)
-                for notice in e.notices:
-                    self.log.warning(notice)
-                raise
+        self._notices: dict[str, None] = {}
+        try:
+            with airflow_errors(), closed_to_others(), self.runner:
+                self._check_published(context)
+                try:
+                    return self.run_step(context)
+                except CandidateRejected as e:
+                    if isinstance(e.candidate, Candidate):
+                        self.show(e.candidate)
+                    self.warn(e.notices)
+                    raise
+        finally:
+            self._pass_notices(context)
+
+    def warn(self, notices: Iterable[str]) -> None:
+        """Log notices, and show them on the pages of the dataset."""
+        for notice in notices:
+            self.log.warning(notice)
+            self._notices[redact(notice)] = None
+
+    def _pass_notices(self, context: Context) -> None:
+        if self._notices:
+            from airflow_provider_odf.cycle.xcom import NOTICES, pass_notices
+
+            with suppress(Exception):  # A task does not fail because of what pages show.
+                context["ti"].xcom_push(NOTICES, pass_notices(list(self._notices)))
 
     def _check_published(self, context: Context) -> None:
         if self.inlets and self.dataset_manifest is not None and "inlet_events" in context:
@@ -247,8 +263,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         :raises AirflowSkipException: always.
         """
         self.is_skipped = True
-        for notice in result.notices:
-            self.log.warning(notice)
+        self.warn(result.notices)
         reason = f"{self.dataset or self.manifest}: {result.reason}"
         self.log.info(reason)
         raise AirflowSkipException(reason)

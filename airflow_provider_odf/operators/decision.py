@@ -116,8 +116,7 @@ def take_candidate(task: OdfOperator, context: Context, make: Callable[[], Candi
     if isinstance(candidate, UpToDate):
         task.skip(candidate)
     task.show(candidate)
-    for notice in candidate.notices:
-        task.log.warning(notice)
+    task.warn(candidate.notices)
     offsets = f" (offsets {candidate.offsets.start}..{candidate.offsets.end})" if candidate.offsets else ""
     changes = f": {candidate.changes}" if candidate.changes else ""
     records = counted(candidate.records, "record")

@@ -57,8 +57,7 @@ class PollingSourceOperator(OdfOperator):
         self._read = read_by(new_input)
         if self.read_on_spark:
             new_input = read(self.cycle, new_input)
-        for warning in new_input.warnings:
-            self.log.warning(warning)
+        self.warn(new_input.warnings)
         labels = [file.label for file in new_input.files]
         more = f" and {len(labels) - MOST_SHOWN} more" if len(labels) > MOST_SHOWN else ""
         self.log.info("%s: new input: %s%s", new_input.dataset, ", ".join(labels[:MOST_SHOWN]), more)

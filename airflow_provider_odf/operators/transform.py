@@ -86,8 +86,7 @@ class TransformOperator(OdfOperator):
                 self.log.info("%s", conflict)
             new = new_input(cycle)
             if not isinstance(new, UpToDate):
-                for warning in new.warnings:
-                    self.log.warning(warning)
+                self.warn(new.warnings)
                 for source in new.inputs:
                     self.log.info("%s: input %s up to block %s", new.dataset, source.dataset.alias, source.state.head)
             return new

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from urllib.parse import quote
 import httpx
 from fastapi import HTTPException, Request
 
+from airflow_provider_odf.cycle.xcom import NOTICES
 from airflow_provider_odf.hooks.odf import ASSET_GROUP, TAG
 from airflow_provider_odf.operators.links import MAIN_APP
 
@@ -140,6 +142,42 @@ async def newest_failure(request: Request, publication: Publication) -> Failure 
     log = f"{path}/{_quoted(task['task_id'])}/logs/{task['try_number']}"
     lines = await api.lines(log, map_index=task["map_index"])
     return Failure(publication.run_id, task["task_id"], task["map_index"], _error(lines))
+
+
+def _texts(value: Any) -> list[Any]:
+    """Return the texts of an XCom, which the database has as a list or as its JSON; none of one that somebody wrote."""
+    with suppress(ValueError):
+        value = json.loads(value) if isinstance(value, str) else value
+    return value if isinstance(value, list) else []
+
+
+@dataclass(frozen=True)
+class Notice:
+    """What a task said that people should know: in which run, and when (RFC 3339)."""
+
+    run_id: str
+    time: str
+    text: str
+
+
+async def newest_notices(request: Request, dag_id: str, n: int) -> list[Notice]:
+    """Return the notices of the newest ``n`` tasks of a DAG that had some, newest first, each once; none if the user
+    may not read XComs."""
+    api = Api(request)
+    tasks = f"dags/{_quoted(dag_id)}/dagRuns/~/taskInstances/~/xcomEntries"
+    listed = await _readable(
+        api.pages(tasks, "xcom_entries", n, order_by="-timestamp", xcom_key_prefix_pattern=NOTICES)
+    )
+    found: dict[str, Notice] = {}
+    for entry in listed:
+        path = f"{_runs_path(dag_id)}/{_quoted(entry['run_id'])}/taskInstances/{_quoted(entry['task_id'])}/xcomEntries"
+        try:
+            content = await api.get(f"{path}/{NOTICES}", map_index=entry["map_index"])
+        except HTTPException:
+            continue
+        for text in _texts(content["value"]):
+            found.setdefault(str(text), Notice(entry["run_id"], entry["timestamp"], str(text)))
+    return list(found.values())
 
 
 def _error(log: Iterable[str]) -> str | None:

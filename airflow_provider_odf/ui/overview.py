@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Annotated
 
@@ -13,9 +14,10 @@ from fastapi.responses import HTMLResponse
 from airflow_provider_odf.chain import dataset_facts
 from airflow_provider_odf.cycle import held_back
 from airflow_provider_odf.errors import DatasetNotFound
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
-from airflow_provider_odf.ui.airflow_api import Failure, newest_failure
+from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
 from airflow_provider_odf.ui.completeness_page import current_rows, newest_period, totals_if_near
 from airflow_provider_odf.ui.forms import TokenOf
@@ -24,6 +26,9 @@ from airflow_provider_odf.ui.subject import Subject, SubjectOf
 
 _MOST_NEW_BLOCKS = 100
 """Blocks that the page reads to count rows; if more are new, only the page about completeness reads them."""
+
+_NOTICES, _DAYS_OF_NOTICES = 3, timedelta(days=7)
+"""Newest tasks with notices that are shown, and how old these may be."""
 
 _MEANINGS = ("number of the record", "operation: 0 is +A, 1 -R, 2 -C, 3 +C", "time of the merge", "")
 """What system columns are, in the order of the vocabulary; the event time is data."""
@@ -36,7 +41,18 @@ async def _failure(request: Request, subject: SubjectOf) -> Failure | None:
     return replace(failure, error=public(redact(failure.error)))
 
 
-def overview(subject: SubjectOf, token: TokenOf, failure: Annotated[Failure | None, Depends(_failure)]) -> HTMLResponse:
+async def _said(request: Request, dag_id: str) -> list[Notice]:
+    """Return what tasks said in the newest days."""
+    since = str(Instant.from_datetime(datetime.now(UTC) - _DAYS_OF_NOTICES))
+    return [notice for notice in await newest_notices(request, dag_id, _NOTICES) if notice.time >= since]
+
+
+def overview(
+    subject: SubjectOf,
+    token: TokenOf,
+    failure: Annotated[Failure | None, Depends(_failure)],
+    task_notices: Annotated[list[Notice], Depends(_said)],
+) -> HTMLResponse:
     """Return the dataset at a glance."""
     try:
         state = subject.history.state
@@ -63,6 +79,7 @@ def overview(subject: SubjectOf, token: TokenOf, failure: Annotated[Failure | No
         key={name.lower() for name in state.primary_key},
         source=list(dataset_facts.origins(state, " → ")),
         notices=list(_notices(subject)),
+        task_notices=task_notices,
         verification=verification.newest(subject.pages_folder),
         newest_period=newest_period(totals),
         schema_changes=list(_schema_changes(subject.history.schemas)),

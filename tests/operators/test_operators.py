@@ -183,3 +183,37 @@ def test_verifying_a_damaged_dataset_fails_without_retries(derived):
 )
 def test_templated_fields(operator, fields):
     assert operator.template_fields == fields
+
+
+class Said:
+    """A task instance that keeps its XComs."""
+
+    def __init__(self):
+        self.xcoms = {}
+
+    def xcom_push(self, key, value):
+        self.xcoms[key] = value
+
+
+def test_what_a_task_said_is_an_xcom_for_the_pages(where, tmp_path):
+    for name in ("1.csv", "2.csv", "3.csv"):
+        (tmp_path / "in" / name).write_text("" if name != "2.csv" else "1\n")
+    task = Said()
+    PollingSourceOperator(task_id="poll", dataset="two", **where).execute({"ti": task})
+    assert task.xcoms == {
+        "odf_notices": [
+            "empty files that sort before other files count as ingested: in/1.csv. Later polls do not read them, even "
+            "if they are no longer empty",
+            "skipped empty files: in/3.csv. A later poll reads them when they are no longer empty",
+        ]
+    }
+
+
+def test_a_skipped_task_says_it_too(where, tmp_path):
+    (tmp_path / "in" / "1.csv").write_text("")
+    task = Said()
+    with pytest.raises(AirflowSkipException):
+        PollingSourceOperator(task_id="poll", dataset="two", **where).execute({"ti": task})
+    assert task.xcoms == {
+        "odf_notices": ["skipped empty files: in/1.csv. A later poll reads them when they are no longer empty"]
+    }

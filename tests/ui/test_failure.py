@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -103,3 +104,38 @@ def test_a_dataset_that_no_run_could_create(open_page, store, fail):
 
 def test_nothing_is_said_of_a_run_that_is_well(open_page, numbers):
     assert "Why the newest run failed" not in shown(open_page(PAGE)).lines
+
+
+@pytest.fixture
+def say(fail):
+    """Keep notices as XComs of a run."""
+    from airflow.models.xcom import XComModel
+    from airflow.utils.session import create_session
+    from sqlalchemy import update
+
+    def make(*texts, days=0):
+        fail(state="success")
+        with create_session() as session:
+            XComModel.set(
+                "odf_notices", list(texts), dag_id="acme.numbers", task_id="poll", run_id="by_hand", session=session
+            )
+            time = datetime.now(UTC) - timedelta(days=days)
+            session.execute(update(XComModel).where(XComModel.dag_id == "acme.numbers").values(timestamp=time))
+
+    return make
+
+
+def test_what_runs_said(open_page, numbers, say):
+    say("in.csv: ignored columns that are not in the schema: <b>extra", "skipped files: late.csv")
+    page = shown(open_page(PAGE, role="user"))
+    start = page.lines.index("What runs said")
+    assert page.lines[start + 1].startswith(
+        "in.csv: ignored columns that are not in the schema: <b>extra run by_hand, 20"
+    )
+    assert page.lines[start + 2].startswith("skipped files: late.csv run by_hand, 20")
+    assert page.links["by_hand"] == "/dags/acme.numbers/runs/by_hand"
+
+
+def test_what_runs_said_long_ago(open_page, numbers, say):
+    say("skipped files: late.csv", days=8)
+    assert "What runs said" not in shown(open_page(PAGE, role="user")).lines
