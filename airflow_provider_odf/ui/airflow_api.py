@@ -144,6 +144,18 @@ async def newest_failure(request: Request, publication: Publication) -> Failure 
     return Failure(publication.run_id, task["task_id"], task["map_index"], _error(lines))
 
 
+async def readers(request: Request, publication: Publication) -> tuple[list[str], list[str]]:
+    """Return the DAGs that events of a dataset start: those of manifests, and others. A DAG that the user may not read
+    is among the others."""
+    if not publication.derivatives:
+        return [], []
+    pattern = "|".join(publication.derivatives)
+    dags = await _readable(Api(request).pages("dags", "dags", tags=[TAG], dag_id_pattern=pattern))
+    of_manifests = {dag["dag_id"] for dag in dags}
+    known = [dag_id for dag_id in publication.derivatives if dag_id in of_manifests]
+    return known, [dag_id for dag_id in publication.derivatives if dag_id not in of_manifests]
+
+
 def _texts(value: Any) -> list[Any]:
     """Return the texts of an XCom, which the database has as a list or as its JSON; none of one that somebody wrote."""
     with suppress(ValueError):

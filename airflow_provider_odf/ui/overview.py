@@ -17,7 +17,7 @@ from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
-from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices
+from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, readers
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
 from airflow_provider_odf.ui.completeness_page import current_rows, newest_period, totals_if_near
 from airflow_provider_odf.ui.forms import TokenOf
@@ -41,6 +41,10 @@ async def _failure(request: Request, subject: SubjectOf) -> Failure | None:
     return replace(failure, error=public(redact(failure.error)))
 
 
+async def _readers(request: Request, subject: SubjectOf) -> tuple[list[str], list[str]]:
+    return await readers(request, subject.publication)
+
+
 async def _said(request: Request, dag_id: str) -> list[Notice]:
     """Return what tasks said in the newest days."""
     since = str(Instant.from_datetime(datetime.now(UTC) - _DAYS_OF_NOTICES))
@@ -52,6 +56,7 @@ def overview(
     token: TokenOf,
     failure: Annotated[Failure | None, Depends(_failure)],
     task_notices: Annotated[list[Notice], Depends(_said)],
+    reading: Annotated[tuple[list[str], list[str]], Depends(_readers)],
 ) -> HTMLResponse:
     """Return the dataset at a glance."""
     try:
@@ -80,6 +85,8 @@ def overview(
         source=list(dataset_facts.origins(state, " → ")),
         notices=list(_notices(subject)),
         task_notices=task_notices,
+        derivatives=reading[0],
+        other_dags=reading[1],
         verification=verification.newest(subject.pages_folder),
         newest_period=newest_period(totals),
         schema_changes=list(_schema_changes(subject.history.schemas)),

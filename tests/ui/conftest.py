@@ -22,6 +22,14 @@ DERIVATIVE = derived(
 )
 POLLING = polling('{kind: Url, url: "file:///x.csv"}', "{kind: Csv, schema: [id BIGINT, value STRING]}")
 NAMES = ("acme/numbers", "empty")
+READER = """
+from airflow.sdk import DAG
+from airflow_provider_odf import OdfHook
+from airflow.providers.standard.operators.empty import EmptyOperator
+
+with DAG("daily_report", schedule=[OdfHook(store="{store}").asset("acme/numbers")]):
+    EmptyOperator(task_id="report")
+"""
 LOADER = 'from airflow_provider_odf import build_dags\n\nglobals().update(build_dags(__file__, store="{store}"))\n'
 
 
@@ -40,6 +48,7 @@ def airflow_server():
         (MANIFESTS / f"{name.replace('/', '.')}.yaml").write_text(snapshot(name, info, POLLING))
     (MANIFESTS / "acme.sums.yaml").write_text(DERIVATIVE)
     (MANIFESTS / "odf.py").write_text(LOADER.format(store=HOME / "pages-store"))
+    (MANIFESTS / "report.py").write_text(READER.format(store=HOME / "pages-store"))
     initdb()
     DagBundlesManager().sync_bundles_to_db()
     bag = DagBag(dag_folder=MANIFESTS, bundle_path=MANIFESTS, bundle_name="dags-folder")

@@ -69,6 +69,8 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     assert page.after("License") == "Public domain"
     assert page.after("Source") == "file:///x.csv → Csv"
     assert page.after("Derivatives") == "acme.sums"
+    assert page.after("Other DAGs") == "daily_report start when this dataset changes"
+    assert page.links["daily_report"] == "/dags/daily_report"
     assert page.links["6 blocks"] == f"/odf{PAGE}/blocks"
     assert page.links[head[:13]] == f"/odf{PAGE}/blocks/{head}"
 
