@@ -54,6 +54,8 @@ def run(scale: Scale) -> list[Row]:
         ),
         "overview": lambda: view("quantity", long),
         "trends": lambda: view(": +C 20<", f"{long}/trends"),
+        "completeness": lambda: view("Rows are those added", f"{long}/completeness"),
+        "columns": lambda: view("quantity", f"{long}/columns"),
         API: lambda: view("small-", *api),
         "catalog, by column": lambda: view("small-0049", "/odf/datasets?column=bikes"),
         CSV: lambda: timed(lambda: _csv(files, scale.directory / "floor.csv")),

@@ -1,11 +1,11 @@
-"""How many records of a slice are of each hour of event time: the material of charts by time, and of the days that a
+"""How many records of slices are of each hour of event time: the material of charts by time, and of the days that a
 block touched."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
@@ -22,47 +22,89 @@ if TYPE_CHECKING:
 
 SECONDS = 3600
 _EPOCH = date(1970, 1, 1)
+_AT_ONCE = 200_000
+"""Rows that are counted at once: small slices have a few each."""
 
 
 @dataclass(frozen=True)
 class Records:
     """Records of an hour, of one code of operation. ``hour`` counts from 1970 in UTC, None for records without an event
-    time. They are late if their event time is before the watermark that the history had when they were merged."""
+    time. They are late if their event time is before the watermark that the history had when they were merged.
+    ``published`` is the hour that was given for their slice."""
 
     hour: int | None
     operation: int
     is_late: bool
+    published: int
     number: int
 
 
-def records_by_hour(
-    dataset: Dataset, data_slice: DataSlice, state: ChainState, watermark: Instant | None
-) -> Iterator[Records]:
-    """Yield the numbers of a slice's records by hour of event time, operation, and whether they are late. Only two
-    columns are read.
+@dataclass(frozen=True)
+class Part:
+    """A slice, the watermark before it, None if there was none, and the hour of its publication."""
 
-    :param state: of the chain, whose columns the slice has.
-    :param watermark: the one before the slice, None if there was none.
-    :raises ChainCorrupted: the file is missing or damaged.
-    :raises StorageError: the file cannot be read.
+    data_slice: DataSlice
+    watermark: Instant | None = None
+    published: int = 0
+
+
+def records_by_hour(dataset: Dataset, parts: Iterable[Part], state: ChainState) -> Iterator[Records]:
+    """Yield the numbers of records by hour of event time, operation, lateness, and hour of publication. Only two
+    columns of the slices are read.
+
+    :param state: of the chain, whose columns the slices have.
+    :raises ChainCorrupted: a file is missing or damaged.
+    :raises StorageError: a file cannot be read.
     """
-    vocab, schema = state.vocab, state.row_schema()
-    assert schema is not None  # noqa: S101 - a slice follows a schema
-    columns = [vocab.event_time_column, vocab.operation_type_column]
-    total: Counter[tuple[int | None, int, bool]] = Counter()
-    for batch in slices.scan(dataset, data_slice, schema, columns):
-        times = _naive(batch.column(0))
+    schema, vocab = state.row_schema(), state.vocab
+    held, total = _Rows(), Counter[tuple[int | None, int, bool, int]]()
+    for part in parts:
+        for batch in slices.scan(
+            dataset, part.data_slice, schema, [vocab.event_time_column, vocab.operation_type_column]
+        ):
+            held.add(batch, part)
+        if held.number > _AT_ONCE:
+            total += held.counts()
+            held = _Rows()
+    total += held.counts()
+    for (hour, operation, is_late, published), number in total.items():
+        yield Records(hour, operation, is_late, published, number)
+
+
+@dataclass
+class _Rows:
+    """Event times and operations of rows, with the watermark and the publication of each."""
+
+    columns: tuple[list[pa.Array], ...] = field(default_factory=lambda: ([], [], [], []))
+    number: int = 0
+
+    def add(self, batch: pa.RecordBatch, part: Part) -> None:
+        n = batch.num_rows
+        watermark = part.watermark.to_datetime().replace(tzinfo=None) if part.watermark is not None else None
+        own = (
+            _naive(batch.column(0)),
+            batch.column(1),
+            pa.repeat(pa.scalar(watermark, pa.timestamp("us")), n),
+            pa.repeat(part.published, n),
+        )
+        for column, values in zip(self.columns, own, strict=True):
+            column.append(values)
+        self.number += n
+
+    def counts(self) -> Counter[tuple[int | None, int, bool, int]]:
+        """Return the numbers of rows by hour, operation, lateness and publication."""
+        if not self.number:
+            return Counter()
+        times, operations, watermarks, published = (pa.chunked_array(c).combine_chunks() for c in self.columns)
         hours = pc.floor_temporal(times, unit="hour").cast(pa.timestamp("s")).cast(pa.int64())
-        is_late = pa.repeat(pa.scalar(False), batch.num_rows)
-        if watermark is not None:
-            before = pa.scalar(watermark.to_datetime().replace(tzinfo=None), pa.timestamp("us"))
-            is_late = pc.fill_null(pc.less(times, before), False)
-        table = pa.table([hours, batch.column(1), is_late], ["hour", "operation", "late"])
-        for row in table.group_by(table.column_names).aggregate([([], "count_all")]).to_pylist():
+        is_late = pc.fill_null(pc.less(times, watermarks), False)
+        table = pa.table([hours, operations, is_late, published], ["hour", "operation", "late", "published"])
+        rows = table.group_by(table.column_names).aggregate([([], "count_all")]).to_pylist()
+        counts = Counter[tuple[int | None, int, bool, int]]()
+        for row in rows:
             hour = None if row["hour"] is None else row["hour"] // SECONDS
-            total[hour, row["operation"], row["late"]] += row["count_all"]
-    for (hour, operation, is_late), number in total.items():
-        yield Records(hour, operation, is_late, number)
+            counts[hour, row["operation"], row["late"], row["published"]] += row["count_all"]
+        return counts
 
 
 def day_of(hour: int | None) -> str:

@@ -13,7 +13,7 @@ from airflow_provider_odf.chain.slices import count_operations
 from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.manifest import model, public_source
 from airflow_provider_odf.manifest.yaml_source import dump_yaml
-from airflow_provider_odf.reading.event_hours import day_of, records_by_hour
+from airflow_provider_odf.reading.event_hours import Part, day_of, records_by_hour
 from airflow_provider_odf.source import source_state
 from airflow_provider_odf.ui.row_table import RowTable, records_table
 
@@ -100,7 +100,8 @@ class BlockView:
     def days(self) -> list[tuple[str, int]]:
         """The days of event time that its records are of, and their numbers."""
         days = Counter[str]()
-        for records in records_by_hour(self.subject.dataset, self.data, self.state, None) if self.data else ():
+        parts = [Part(self.data)] if self.data is not None else []
+        for records in records_by_hour(self.subject.dataset, parts, self.state):
             days[day_of(records.hour)] += records.number
         return sorted(days.items())
 

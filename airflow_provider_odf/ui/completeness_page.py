@@ -24,7 +24,7 @@ from airflow_provider_odf.errors import ChainCorrupted, StorageError
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest.fragments import MergeStrategyChangelogStream
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_TO, OPERATION_NAMES, PRESENT
-from airflow_provider_odf.reading.event_hours import SECONDS, records_by_hour
+from airflow_provider_odf.reading.event_hours import SECONDS, Part, Records, records_by_hour
 from airflow_provider_odf.ui.chain_cache import PageCache
 from airflow_provider_odf.ui.charts import Chart, Series
 from airflow_provider_odf.ui.pages import OPERATION_STYLES
@@ -91,30 +91,34 @@ def read_totals(subject: Subject, most: int | None = None) -> Totals | None:
     new = list(blocks if most is None else islice(blocks, most + 1))
     if most is not None and len(new) > most:
         return None
-    for _, block in reversed(new):
-        _add(totals, subject, block)
+    for records in records_by_hour(subject.dataset, _parts(subject, totals, new[::-1]), subject.history.state):
+        _add(totals, records)
     totals.head = head
     if cache_file.make_folder(subject.store.work_area, folder):
         _TOTALS.write(folder, totals)
     return totals
 
 
-def _add(totals: Totals, subject: Subject, block: MetadataBlock) -> None:
-    data_slice = getattr(block.event, "new_data", None)
-    if data_slice is not None:
-        published = subject.positions.since(block.sequence_number).to_datetime()
-        of_publication = totals.by_publication.setdefault(_hour(published), Numbers())
-        for records in records_by_hour(subject.dataset, data_slice, subject.history.state, totals.watermark):
-            numbers = Numbers()
-            numbers.operations[records.operation] = records.number
-            of_publication.add(numbers)
-            if records.is_late and records.operation in PRESENT:  # others have the event time of an older row
-                numbers.late = records.number
-            if records.hour is None:
-                totals.untimed += records.number
-            else:
-                totals.by_event.setdefault(records.hour, Numbers()).add(numbers)
-    totals.watermark = getattr(block.event, "new_watermark", None) or totals.watermark
+def _parts(subject: Subject, totals: Totals, blocks: Sequence[tuple[str, MetadataBlock]]) -> Iterator[Part]:
+    """Yield the slices of blocks, oldest first, and move the watermark of the totals."""
+    for _, block in blocks:
+        data_slice = getattr(block.event, "new_data", None)
+        if data_slice is not None:
+            published = subject.positions.since(block.sequence_number).to_datetime()
+            yield Part(data_slice, totals.watermark, _hour(published))
+        totals.watermark = getattr(block.event, "new_watermark", None) or totals.watermark
+
+
+def _add(totals: Totals, records: Records) -> None:
+    numbers = Numbers()
+    numbers.operations[records.operation] = records.number
+    totals.by_publication.setdefault(records.published, Numbers()).add(numbers)
+    if records.hour is None:
+        totals.untimed += records.number
+        return
+    if records.is_late and records.operation in PRESENT:  # others have the event time of an older row
+        numbers.late = records.number
+    totals.by_event.setdefault(records.hour, Numbers()).add(numbers)
 
 
 def _hour(time: datetime) -> int:

@@ -8,6 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,23 @@ from demo.folder import airflow
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "dags"
 DATASETS = ("bike-stations", "coffee-prices")
+VISITS = """\
+kind: DatasetSnapshot
+version: 1
+content:
+  name: visits
+  kind: Root
+  metadata:
+    - kind: SetPollingSource
+      fetch: {kind: FilesGlob, path: data/visits/*.csv}
+      read: {kind: Csv, header: true, schema: [visit BIGINT, time TIMESTAMP, page STRING]}
+      merge: {kind: Ledger, primaryKey: [visit]}
+    - kind: SetVocab
+      eventTimeColumn: time
+    - kind: SetInfo
+      description: Visits of a shop.
+"""
+BROKEN = VISITS.replace("visits", "returns").replace("Visits", "Returns")
 LOADER = "# airflow dag\nfrom airflow_provider_odf import build_dags\n\nglobals().update(build_dags(__file__))\n"
 ODF = str(Path(sys.executable).with_name("odf"))
 
@@ -78,13 +96,36 @@ def copy_dags(dags):
         for file in (f"{name}.yaml", f"{name}.datacontract.yaml"):
             shutil.copy(EXAMPLES / file, dags / file)
     shutil.copy(ROOT / "demo" / "dags" / "prices-by-origin.yaml", dags)
+    (dags / "visits.yaml").write_text(VISITS)
+    (dags / "returns.yaml").write_text(BROKEN)
+    write_visits(dags / "data" / "visits")
     (dags / "odf.yaml").write_text("defaults: {schedule: null}\n")
     (dags / "odf.py").write_text(LOADER)
 
 
+def write_visits(folder):
+    """Forty days with twelve visits each, but three yesterday and none five days ago; two of the third day come late.
+    One column is not in the manifest."""
+    folder.mkdir(parents=True)
+    today, header, lines = (
+        datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0),
+        "visit,time,page,agent",
+        [],
+    )
+    for day in range(40, 0, -1):
+        for hour in range({1: 3, 5: 0}.get(day, 12)):
+            time = today - timedelta(days=day) + timedelta(hours=hour)
+            lines.append(f"{len(lines)},{time:%Y-%m-%dT%H:%M:%SZ},home,phone")
+    late = today - timedelta(days=37)
+    (folder / "1.csv").write_text("\n".join([header, *lines]) + "\n")
+    more = [f"{number},{late:%Y-%m-%dT%H:%M:%SZ},help,phone" for number in (1000, 1001)]
+    (folder / "2.csv").write_text("\n".join([header, *more]) + "\n")
+
+
 def make_data(dags, environment):
-    """Publish all datasets; then a price list comes that its contract rejects."""
-    run(ODF, "run", str(dags), environment=environment)
+    """Publish all datasets but one without a source; then a price list comes that its contract rejects."""
+    names = [f"{name}.yaml" for name in (*DATASETS, "prices-by-origin", "visits")]
+    run(ODF, "run", *(str(dags / name) for name in names), environment=environment)
     shutil.copy(EXAMPLES / "data" / "arriving" / "coffee-prices" / "2026-05-02.csv", dags / "data" / "coffee-prices")
     run(ODF, "run", str(dags / "coffee-prices.yaml"), environment=environment, expected=1)
 

@@ -2,6 +2,7 @@
 
 import re
 import time
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PATHS = (
     "/datasets",
+    "/candidates",
+    "/datasets/visits/completeness",
+    "/datasets/visits/columns",
     "/datasets/bike-stations",
     "/datasets/bike-stations/data",
     "/datasets/bike-stations/data?view=history",
@@ -36,7 +40,7 @@ def heading(frame):
 
 
 def row(frame, name):
-    return frame.get_by_role("row").filter(has=frame.get_by_role("rowheader", name=name, exact=True))
+    return frame.get_by_role("row").filter(has=frame.get_by_role("link", name=name, exact=True))
 
 
 def test_a_fresh_dataset(logged_in, picture):
@@ -46,10 +50,11 @@ def test_a_fresh_dataset(logged_in, picture):
         page.get_by_role("menuitem", name="Datasets").click()
         frame = page.frame_locator("iframe")
         bikes = row(frame, "bike-stations")
-        assert cells(bikes)[:2] == ["bike-stations", "stale"]
+        about = "Stations of a bike sharing scheme and how many docks they have. The town is made up."
+        assert cells(bikes)[:2] == [f"bike-stations\n\n{about} Owner: City of bicycles", "stale"]
         assert cells(bikes)[3:6] == ["2026-05-08 00:00:00 UTC", "8", "passed"]
-        assert cells(row(frame, "coffee-prices"))[:2] == ["coffee-prices", "rejected"]
-        assert cells(row(frame, "prices-by-origin"))[:2] == ["prices-by-origin", "fresh"]
+        assert cells(row(frame, "coffee-prices"))[1] == "rejected"
+        assert cells(row(frame, "prices-by-origin"))[1] == "fresh"
         picture(page, "catalog")
         frame.get_by_role("link", name="bike-stations").click()
         frame.get_by_role("heading", name="bike-stations").wait_for()
@@ -68,8 +73,7 @@ def test_a_fresh_dataset(logged_in, picture):
         frame.get_by_role("columnheader", name="Block").wait_for()
         assert "AddData" in frame.get_by_role("row").nth(1).inner_text()
         frame.get_by_role("row").nth(1).get_by_role("link").first.click()
-        frame.locator("pre").wait_for()
-        assert "kind: AddData" in frame.locator("pre").inner_text()
+        frame.get_by_role("heading", name="What it changed").wait_for()
 
 
 def test_the_tab_of_a_dag(logged_in):
@@ -118,7 +122,11 @@ def test_a_rejected_candidate_and_its_release(logged_in, picture, axe):
         assert "C105" in page.get_by_role("region", name="Table of failing rows").inner_text()
         assert axe(page) == {}
         picture(page, "candidate")
-        page.get_by_role("button", name="Publish anyway").click()
+        page.get_by_text("Publish anyway…").click()
+        choice = page.locator("details").filter(has_text="Publish anyway…")
+        choice.get_by_label("Reason").fill("The roaster sells beans from Chile now.")
+        choice.get_by_role("checkbox").check()
+        choice.get_by_role("button", name="Publish anyway").click()
         page.get_by_role("heading", name="Decisions").wait_for()
         assert page.url.endswith(f"/odf/datasets/coffee-prices/rejected/{block_hash}")
         assert "admin" in page.get_by_role("row").filter(has_text="Publish anyway").inner_text()
@@ -145,9 +153,84 @@ def test_a_rejected_candidate_and_its_release(logged_in, picture, axe):
         page.goto(f"/dags/coffee-prices/runs/{event['source_run_id']}")
         page.get_by_role("link", name="Dataset", exact=True).click()
         frame = page.frame_locator("iframe")
-        frame.locator("pre").wait_for()
-        assert "kind: AddData" in frame.locator("pre").inner_text()
+        frame.get_by_role("heading", name="What it changed").wait_for()
+        assert "The roaster sells beans from Chile now." in frame.locator("main").inner_text()
         assert frame.get_by_role("link", name=event["source_run_id"]).count() == 1
+
+
+def test_what_changed_and_why(logged_in, axe):
+    with logged_in("viewer") as page:
+        page.goto("/odf/datasets/bike-stations/blocks")
+        page.get_by_role("row").nth(1).get_by_role("link").first.click()
+        page.get_by_role("heading", name="What it changed").wait_for()
+        facts = page.locator("main").inner_text()
+        assert "+A 1 added, -R 1 retracted, -C 1 corrected from, +C 1 corrected to" in " ".join(facts.split())
+        assert "Source file\n2026-05-08.ndjson" in facts
+        assert "Contract\npassed" in facts
+        records = page.get_by_role("region", name="Table of the records")
+        assert records.locator("td.changed").all_inner_texts() == [
+            "2026-05-01T00:00:00Z",
+            "24",
+            "2026-05-08T00:00:00Z",
+            "30",
+        ]
+        assert axe(page) == {}
+        page.get_by_text("The block as YAML").click()
+        assert "kind: AddData" in page.locator("pre").inner_text()
+
+
+def test_is_yesterday_complete(logged_in, picture):
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    with logged_in("viewer") as page:
+        page.goto("/odf/datasets/visits")
+        tile = page.locator(".tiles > div").filter(has_text="Complete")
+        assert f"{yesterday:%Y-%m-%d %a}: 3 rows, usual 12 few" in " ".join(tile.inner_text().split())
+        tile.get_by_role("link", name="Rows by event time").click()
+        page.get_by_role("heading", name="Completeness").wait_for()
+        days = page.get_by_role("region", name="Table of the periods")
+
+        def day(ago):
+            label = f"{datetime.now(UTC) - timedelta(days=ago):%Y-%m-%d %a}"
+            return cells(days.get_by_role("row").filter(has_text=label))[1:5]
+
+        assert [day(1), day(2), day(5), day(37)] == [
+            ["3", "12", "few", ""],
+            ["12", "12", "", ""],
+            ["0", "12", "gap", ""],
+            ["14", "", "", "2"],
+        ]
+        picture(page, "completeness")
+        days.get_by_role("link", name=f"{yesterday:%Y-%m-%d %a}").click()
+        page.get_by_role("heading", name="History").wait_for()
+        assert page.get_by_role("region", name="Rows").get_by_role("row").count() == 1 + 3
+
+
+def test_why_is_it_failing(logged_in, site):
+    with logged_in("admin") as page:
+        page.goto("/dags/returns")
+        made = page.request.post("/api/v2/dags/returns/dagRuns", data={"logical_date": None})
+        assert made.ok, made.text()
+        until_shown(page, "/odf/datasets/returns", "Why the newest run failed")
+        text = " ".join(page.locator("main").inner_text().split())
+        assert "data/visits" not in text
+        assert "data/returns/*.csv: no file matches" in text
+        page.get_by_role("link", name="poll").click()
+        page.wait_for_url(re.compile("/dags/returns/runs/manual[^/]*/tasks/poll"))
+
+
+def test_what_is_it(logged_in):
+    with logged_in("viewer") as page:
+        page.goto("/odf/datasets?q=beans")
+        assert [cells(found)[0].split("\n")[0] for found in page.locator("tbody tr").all()] == ["coffee-prices"]
+        page.get_by_role("link", name="coffee-prices").click()
+        columns = page.get_by_role("region", name="Table of the columns")
+        assert cells(columns.get_by_role("row").filter(has_text="sku")) == [
+            "sku", "STRING", "never", "Number of the coffee in the catalog.", "key unique"
+        ]  # fmt: skip
+        assert "Roastery" in page.locator("main").inner_text()
+        page.goto("/odf/datasets/visits/columns")
+        page_column = page.get_by_role("row").filter(has_text="help")
+        assert cells(page_column) == ["page", "0.0 %", "0.0 %", "1", "help", "help", "help ×2"]
 
 
 def until_shown(page, path, text):
@@ -182,9 +265,11 @@ def test_narrow_windows_do_not_scroll_sideways(logged_in):
             "",
             "/data?view=history",
             "/blocks",
+            "/columns",
             "/publications",
             "/contract",
             "/rejected",
+            "/completeness",
             "/trends",
             "/lineage",
         ):

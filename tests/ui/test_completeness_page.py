@@ -88,9 +88,10 @@ def test_only_new_slices_are_read(open_page, numbers, monkeypatch):
         add_day(numbers, MONDAY + timedelta(weeks=week), 2)
     whole, read = completeness_page.records_by_hour, []
 
-    def counted(dataset, data_slice, *rest):
-        read.append(data_slice.offset_interval.start)
-        return whole(dataset, data_slice, *rest)
+    def counted(dataset, parts, state):
+        parts = list(parts)
+        read.extend(part.data_slice.offset_interval.start for part in parts)
+        return whole(dataset, parts, state)
 
     monkeypatch.setattr(completeness_page, "records_by_hour", counted)
     shown(open_page(f"{PAGE}/completeness"))
