@@ -17,7 +17,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -44,6 +44,8 @@ PUBLISHED, ACCEPTED, ANYWAY = "published", "accepted", "published anyway"
 published as it was."""
 
 _HASH = re.compile("f[0-9a-f]*")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAY_NS = 86_400_000_000_000
 _SHOWN = 13
 """Characters of a hash that ``odf log`` shows in a table."""
 
@@ -234,11 +236,12 @@ def withdraw(dataset: Dataset, entry: Entry) -> None:
     info_files.remove(dataset, FOLDER, entry.name)
 
 
-def block_as_of(dataset: Dataset, as_of: str | datetime, argument: str = "as of") -> str:
+def block_as_of(dataset: Dataset, as_of: str | date, argument: str = "as of") -> str:
     """Return the hash of the newest block that could be read at a time, see `publications`, or of the block of a hash.
 
-    :param as_of: a time as datetime or in RFC 3339, or the hash of a block, or the start of it.
-    :param argument: name of the value in messages.
+    :param as_of: a time as datetime or in RFC 3339; a date, also as text, for the end of that day in UTC; or the hash
+        of a block, or the start of it.
+    :param argument: name of the value in messages; a date that is ``since`` is the beginning of its day.
     :raises InvalidInput: it is none of these, or the history has no such block, or several.
     :raises ChainCorrupted: a block is missing or damaged.
     """
@@ -248,7 +251,7 @@ def block_as_of(dataset: Dataset, as_of: str | datetime, argument: str = "as of"
     return _newest(dataset, head, _instant(as_of, argument))
 
 
-def is_before_history(dataset: Dataset, time: str | datetime, argument: str) -> bool:
+def is_before_history(dataset: Dataset, time: str | date, argument: str) -> bool:
     """Return whether a dataset could not be read yet at a time, or text of a time; False for a hash.
 
     :raises InvalidInput: neither a time nor a hash.
@@ -271,7 +274,7 @@ def last_offset_at(dataset: Dataset, block_hash: str) -> int | None:
     return None
 
 
-def data_as_of(dataset: Dataset, as_of: str | datetime) -> str:
+def data_as_of(dataset: Dataset, as_of: str | date) -> str:
     """Return the hash of the block of `block_as_of`, whose rows can be shown.
 
     :raises InvalidInput: as there, or the dataset had no data yet at that block.
@@ -294,11 +297,16 @@ def _has_data(block: MetadataBlock) -> bool:
     return isinstance(event, model.ExecuteTransform)  # A query without rows has a result too.
 
 
-def _instant(as_of: str | datetime, argument: str) -> Instant:
+def _instant(as_of: str | date, argument: str) -> Instant:
     try:
-        return Instant.from_datetime(as_of) if isinstance(as_of, datetime) else Instant.parse(as_of)
+        if isinstance(as_of, str) and _DATE.fullmatch(as_of):
+            as_of = date.fromisoformat(as_of)
+        if isinstance(as_of, date) and not isinstance(as_of, datetime):
+            day = Instant.from_datetime(datetime.combine(as_of, datetime.min.time(), UTC))
+            return day if argument == "since" else day.plus_ns(_DAY_NS - 1)
+        return Instant.parse(as_of) if isinstance(as_of, str) else Instant.from_datetime(as_of)
     except ValueError as e:
-        also = "" if isinstance(as_of, datetime) else ", nor the hash of a block (f1620…)"
+        also = ", nor the hash of a block (f1620…)" if isinstance(as_of, str) else ""
         raise InvalidInput(f"{argument}: {e}{also}") from None
 
 

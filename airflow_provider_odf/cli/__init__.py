@@ -34,6 +34,7 @@ _COMMANDS = {
     "publications": "show.publications",
     "tail": "inspect.tail",
     "state": "inspect.state",
+    "sql": "sql.sql",
     "hash": "inspect.hash_files",
     "schema": "inspect.json_schema",
     "export": "inspect.export",

@@ -24,7 +24,7 @@ from airflow_provider_odf.cli.options import (
     ref_or_block,
 )
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.lineage.upstream import Node, nodes, upstream
+from airflow_provider_odf.lineage.upstream import Node, document, identity, upstream
 
 GROUP = typer.Typer(no_args_is_help=True)
 
@@ -109,20 +109,9 @@ def show(
     block = ref_or_block(dataset, ref, as_of, block_as_of)
     root = upstream(opened, dataset, ref=block, edition=edition)
     if how == "json":
-        print_json([{**_identity(node), "inputs": [_identity(above) for above in node.inputs]} for node in nodes(root)])
+        print_json(document(root))
     else:
         print_rows(list(_rows(root)), how)
-
-
-def _identity(node: Node) -> dict[str, Any]:
-    known = node.names.primary if node.names else None
-    return {
-        "label": node.label,
-        "kind": node.kind,
-        "namespace": known.namespace if known else None,
-        "name": known.name if known else None,
-        "version": node.version,
-    }
 
 
 def _rows(root: Node) -> Iterator[dict[str, Any]]:
@@ -133,13 +122,13 @@ def _rows(root: Node) -> Iterator[dict[str, Any]]:
         node, branch, indent = rest.pop()
         is_repeated = bool(node.inputs) and node.key in shown
         shown.add(node.key)
-        identity = _identity(node)
+        known = identity(node)
         yield {
             "dataset or source": branch + node.label + (" (see above)" if is_repeated else ""),
             "kind": node.kind,
             "version": (node.version or "")[:13],
-            "namespace": identity["namespace"],
-            "name": identity["name"],
+            "namespace": known["namespace"],
+            "name": known["name"],
         }
         if not is_repeated:
             last = len(node.inputs) - 1

@@ -44,12 +44,17 @@ _PUNCTUATION = ("(", ")", ",", ".", ";")
 
 
 def session(
-    *, memory: int | None = None, scratch: str | None = None, settings: Mapping[str, str] | None = None
+    *,
+    memory: int | None = None,
+    scratch: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    catalog: tuple[str, str] | None = None,
 ) -> SessionContext:
-    """Return a single-threaded session without tables.
+    """Return a session without tables. It has one thread, unless it is for a catalog.
 
     :param memory: bytes that sorts, joins and aggregates may hold before they spill to files in ``scratch``.
     :param settings: further settings of DataFusion.
+    :param catalog: name of a catalog that the caller registers, and of the schema in it that is the default.
     :raises InvalidInput: the package ``datafusion`` is not installed.
     """
     try:
@@ -58,7 +63,11 @@ def session(
         raise InvalidInput(missing_package()) from e
     # As in the reference implementation: `Price` and `price` are two columns, quoted or not.
     own = {"datafusion.sql_parser.enable_ident_normalization": "false", **(settings or {})}
-    config = SessionConfig(own).with_target_partitions(1).with_information_schema(False)
+    config = SessionConfig(own).with_information_schema(False)
+    if catalog is None:
+        config = config.with_target_partitions(1)
+    else:
+        config = config.with_create_default_catalog_and_schema(False).with_default_catalog_and_schema(*catalog)
     runtime = RuntimeEnvBuilder()
     if memory is not None:
         runtime = runtime.with_fair_spill_pool(memory)

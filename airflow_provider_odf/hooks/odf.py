@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.dataset import Dataset
     from airflow_provider_odf.chain.store import Store
+    from airflow_provider_odf.reading.dataset import Position, PublishedDataset
     from airflow_provider_odf.reading.scan import HistoryScan
-    from airflow_provider_odf.reading.store import Position, PublishedDataset
 
 ASSET_GROUP = "odf"
 """Group of the assets of datasets."""
@@ -110,7 +110,7 @@ class OdfHook(BaseHook):
         if df_type == "pandas":
             return scan.to_pandas()
         if df_type == "polars":
-            return _polars().from_arrow(scan.to_table())
+            return scan.to_polars()
         raise InvalidInput(f"unknown df_type {df_type!r}: use pandas or polars")
 
     def get_changes(self, dataset: str, *, since: Position | None = None, until: Position | None = None) -> HistoryScan:
@@ -199,14 +199,6 @@ def _ref(dataset: Dataset, as_of: str | datetime | None) -> str:
     from airflow_provider_odf.chain.publications import data_as_of
 
     return "head" if as_of is None else data_as_of(dataset, as_of)
-
-
-def _polars() -> Any:
-    try:
-        import polars
-    except ImportError:
-        raise InvalidInput("df_type polars needs the package polars: install it on the workers") from None
-    return polars
 
 
 def _airflow_home() -> str:

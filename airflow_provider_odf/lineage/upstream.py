@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.lineage.dataset import of_dataset, of_source
@@ -107,3 +107,20 @@ def _is_rewritten(dataset: Dataset, block_hash: str) -> bool:
     """
     is_missing = dataset.storage.get(f"blocks/{block_hash}") is None
     return is_missing and all(current != block_hash for current, _ in dataset.walk())
+
+
+def document(root: Node) -> list[dict[str, Any]]:
+    """Return a graph as JSON values: every node once, with its inputs."""
+    return [{**identity(node), "inputs": [identity(above) for above in node.inputs]} for node in nodes(root)]
+
+
+def identity(node: Node) -> dict[str, Any]:
+    """Return what names a node, as JSON values."""
+    known = node.names.primary if node.names else None
+    return {
+        "label": node.label,
+        "kind": node.kind,
+        "namespace": known.namespace if known else None,
+        "name": known.name if known else None,
+        "version": node.version,
+    }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,28 +17,30 @@ from airflow_provider_odf.chain.slices import OffsetRange, scan
 from airflow_provider_odf.chain.state import ChainState
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import DataSlice
+from airflow_provider_odf.reading.rows import Rows
 from airflow_provider_odf.wording import suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Self
 
-    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
 
-@dataclass(frozen=True, eq=False)
-class Scan(ABC):
-    """Rows of a dataset up to one of its blocks. Nothing is read before one of the ``to_…`` methods; each reads anew.
+@dataclass(frozen=True, eq=False, repr=False)
+class Scan(Rows):
+    """Rows of a dataset up to one of its blocks."""
 
-    Libraries that read Arrow streams (polars, DuckDB, pandas 3) accept a scan directly.
-    """
-
-    dataset: Dataset = field(repr=False)
-    state: ChainState = field(repr=False)
+    dataset: Dataset
+    state: ChainState
     columns: tuple[str, ...] | None = None
     """Columns to read, None for all."""
     condition: pc.Expression | None = None
+    kind: ClassVar[str]
+    """What the rows are, in a word or two."""
+
+    @property
+    def facts(self) -> str:
+        return f"{self.kind} of {self.dataset.alias} at block {self.block[:13]}: {super().facts}"
 
     @property
     def block(self) -> str:
@@ -65,13 +67,17 @@ class Scan(ABC):
             raise InvalidInput(f"dataset {self.dataset.alias}: {what}: name each column once")
         return replace(self, columns=columns)
 
-    def where(self, condition: pc.Expression) -> Self:
-        """Return the scan with only those rows that also meet a condition, such as
+    def where(self, condition: pc.Expression | str) -> Self:
+        """Return the scan with only those rows that also meet a condition: in SQL, such as ``"price > 10"``, or
         ``pyarrow.compute.field("price") > 10``. Parts of files that cannot have such rows are not read.
 
         :raises InvalidInput: not a condition on these columns, or one that pyarrow cannot compute.
         """
         stored = self._known_schema()
+        if isinstance(condition, str):
+            from airflow_provider_odf.reading.condition import parse
+
+            condition = parse(condition, pa.schema([stored.field(name) for name in self._all_columns()]))
         if not isinstance(condition, pc.Expression):
             example = f"pyarrow.compute.field({stored.names[-1]!r}) == value"
             raise InvalidInput(f"dataset {self.dataset.alias}: {condition!r} is no condition: write it as {example}")
@@ -90,15 +96,6 @@ class Scan(ABC):
         slices.check_unrecorded(self.dataset, self.state.dataset_id, self.slices())
         return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
-    def to_table(self) -> pa.Table:
-        """Return the rows as an Arrow table. It raises as `to_arrow`."""
-        return self.to_arrow().read_all()
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a pandas DataFrame. Integers and booleans have pandas' types with nulls (``Int64``,
-        ``boolean``), so that a null changes no other value. It raises as `to_arrow`."""
-        return self.to_table().to_pandas(types_mapper=_nullable_types().get)
-
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """Return the rows as a DataFrame that Spark reads from the files, with its own pushdown of columns and filters.
         Current rows are in no order.
@@ -112,9 +109,6 @@ class Scan(ABC):
             raise InvalidInput("a scan with a condition cannot become a DataFrame: use `DataFrame.where` instead")
         slices.check_unrecorded(self.dataset, self.state.dataset_id, self.slices())
         return selected(self._frame(spark), self.dataset, self.schema)
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     @abstractmethod
     def slices(self) -> Sequence[DataSlice]:
@@ -142,9 +136,11 @@ class Scan(ABC):
             raise InvalidInput(f"dataset {self.dataset.alias} has no column {name!r} ({suggestion(name, known)})")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CurrentScan(Scan):
     """Current rows of a dataset at a block."""
+
+    kind = "current rows"
 
     def slices(self) -> Sequence[DataSlice]:
         return self.state.slices
@@ -162,9 +158,11 @@ class CurrentScan(Scan):
         return frame.current(spark, self.dataset, self.state)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HistoryScan(Scan):
     """Records of a range of offsets, in bounded memory."""
+
+    kind = "records"
 
     offsets: OffsetRange | None = None
     """None for all offsets."""
@@ -185,11 +183,3 @@ class HistoryScan(Scan):
         from airflow_provider_odf.spark import frame
 
         return frame.history(spark, self.dataset, self.state, self.slices(), self.offsets)
-
-
-def _nullable_types() -> Mapping[Any, Any]:
-    import pandas as pd
-
-    names = ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
-    integers = {getattr(pa, name.lower())(): getattr(pd, f"{name}Dtype")() for name in names}
-    return {**integers, pa.bool_(): pd.BooleanDtype()}

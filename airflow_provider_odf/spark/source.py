@@ -11,8 +11,9 @@ from pyspark.sql.types import StructType
 
 from airflow_provider_odf.chain import record_rows, slices
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.reading.dataset import PublishedDataset
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
-from airflow_provider_odf.reading.store import PublishedDataset, open_store
+from airflow_provider_odf.reading.store import open_store
 from airflow_provider_odf.spark.slices import (
     SlicePartition,
     read_slice,

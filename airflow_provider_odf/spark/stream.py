@@ -21,7 +21,7 @@ from airflow_provider_odf.spark.slices import SlicePartition, read_slice, select
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from airflow_provider_odf.reading.store import PublishedDataset
+    from airflow_provider_odf.reading.dataset import PublishedDataset
 
 
 class OdfStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -112,9 +112,7 @@ def _rows(subject: SubjectOf, query: QueryOf) -> tuple[ChainState, OffsetRange |
     if query.has_range:
         return subject.history.state, _offsets(subject, query)
     if query.as_of and query.view != _DIFFERENCE:
-        text = query.as_of.strip()
-        as_of = _point(f"{text} 23:59:59" if _DATE.fullmatch(text) else query.as_of)  # of a date, its end in UTC
-        return replay(subject.dataset, data_as_of(subject.dataset, as_of)), None
+        return replay(subject.dataset, data_as_of(subject.dataset, _point(query.as_of.strip()))), None
     return subject.history.state, None
 
 

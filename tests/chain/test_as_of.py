@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
@@ -67,9 +67,8 @@ def test_a_time_before_the_first_block(chain):
             "as of: 'yesterday' is not an RFC 3339 time such as 2024-05-02T08:00:00Z, nor the hash of a block (f1620…)",
         ),
         (
-            "2024-05-02",
-            "as of: '2024-05-02' is not an RFC 3339 time such as 2024-05-02T08:00:00Z, nor the hash of a block "
-            "(f1620…)",
+            "2024-05-32",
+            "as of: day is out of range for month, nor the hash of a block (f1620…)",
         ),
         ("", "as of: '' is not an RFC 3339 time such as 2024-05-02T08:00:00Z, nor the hash of a block (f1620…)"),
         ("F1620AB", "as of: 'F1620AB' is not an RFC 3339 time such as"),
@@ -79,6 +78,14 @@ def test_a_time_before_the_first_block(chain):
 def test_neither_a_time_nor_a_hash(chain, text, message):
     with pytest.raises(InvalidInput, match=re.escape(message)):
         block_as_of(chain[0], text)
+
+
+@pytest.mark.parametrize("day", ["2024-05-02", date(2024, 5, 2)])
+def test_a_date_is_the_end_of_its_day(chain, day):
+    dataset, hashes = chain
+    assert block_as_of(dataset, day) == hashes[-1]
+    with pytest.raises(InvalidInput, match=r"no history as of 2024-05-01T23:59:59\.999999999Z"):
+        block_as_of(dataset, "2024-05-01" if isinstance(day, str) else date(2024, 5, 1))
 
 
 def test_a_hash_or_its_start_names_the_block(chain):

@@ -119,8 +119,7 @@ def test_data_frames_and_changes(growing, tmp_path):
     changes = hook.get_changes("numbers", since=first)
     assert (changes.to_pandas()["value"].tolist(), changes.block) == (["a", "A"], growing.dataset.head())
     assert hook.get_changes("numbers", until=first).to_table().num_rows == 2
-    with pytest.raises(InvalidInput, match="df_type polars needs the package polars"):
-        hook.get_df("numbers", df_type="polars")
+    assert hook.get_df("numbers", columns=["value"], df_type="polars")["value"].to_list() == ["A", "b"]
     with pytest.raises(InvalidInput, match="unknown df_type 'spark': use pandas or polars"):
         hook.get_df("numbers", df_type="spark")
     with pytest.raises(InvalidInput, match="has no column 'valeu'"):

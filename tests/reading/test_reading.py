@@ -2,15 +2,19 @@
 
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 from airflow_provider_odf import open_store
+from airflow_provider_odf.chain.verify import Verified
+from airflow_provider_odf.contract.terms import ColumnTerms
+from airflow_provider_odf.cycle.candidates import Record, save_record
 from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound, InvalidInput
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.protocol import CheckResult, ContractReport
 
 SNAPSHOT = model.MergeStrategySnapshot(primary_key=("id",))
 
@@ -184,7 +188,15 @@ def test_columns_and_conditions_that_do_not_fit(dataset):
         (lambda: dataset.current().select("offset"), "has no column 'offset' (known: "),
         (lambda: dataset.history().select("id", "value", "id"), "column id is selected twice: name each column once"),
         (lambda: dataset.history().select(), "no columns are selected"),
-        (lambda: dataset.history().where("id > 1"), "'id > 1' is no condition: write it as pyarrow.compute.field('va"),
+        (lambda: dataset.history().where(3), "3 is no condition: write it as pyarrow.compute.field('va"),
+        (
+            lambda: dataset.history().where("nope > 1"),
+            "condition 'nope > 1': No field named nope. The columns are offs",
+        ),
+        (lambda: dataset.history().where("id >"), "condition 'id >': Expected: an expression, found: EOF"),
+        (lambda: dataset.history().where("id > 1) OR (1 = 1"), "Expected: end of expression, found: )"),
+        (lambda: dataset.history().where("upper(value) = 'A'"), "only SQL can compute it: use `store.sql` with WHERE"),
+        (lambda: dataset.current().where("op = 0"), "No field named op"),
         (lambda: dataset.history().where(pc.field("nope") == 1), "cannot filter by (nope == 1): No match for FieldRef"),
         (lambda: dataset.history().where(pc.field("id") + 1), "must evaluate to bool"),
         (lambda: dataset.history().where(pc.field("value") > 3), "has no kernel matching input types (string, "),
@@ -229,3 +241,94 @@ def test_reading_imports_neither_airflow_nor_spark_nor_pandas(numbers, store):
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert printed[:2] == ["6", "2"]
     assert {"airflow", "pyspark", "pandas"} & set(printed) == set()
+
+
+def test_conditions_in_sql(dataset):
+    assert short(dataset.current().where("id > 1")) == ["3 None"]
+    assert short(dataset.current().where("value IS NULL OR value = 'A'").where("id < 3")) == ["1 A"]
+    assert short(dataset.history().where("id IN (1, 3) AND op <> 2")) == ["0 0 1 a", "3 3 1 A", "5 0 3 None"]
+    assert short(dataset.history().where("event_time >= '2024-05-02' AND offset BETWEEN 1 AND 2")) == [
+        "1 0 2 b",
+        "2 2 1 a",
+    ]
+    assert short(dataset.history().where("event_time > '2024-05-03'")) == []
+
+
+def test_rows_as_a_sequence_of_batches(dataset):
+    current = dataset.current()
+    assert (len(current), len(dataset.history()), len(current.where("id > 100"))) == (2, 6, 0)
+    assert (bool(current), bool(current.where("id > 100"))) == (True, False)
+    assert sum(batch.num_rows for batch in dataset.history()) == 6
+    assert dataset.history().head(2).column("offset").to_pylist() == [0, 1]
+    assert dataset.history().head(0).num_rows == 0
+    assert current.head().num_rows == 2
+
+
+def test_head_reads_no_more_slices_than_it_needs(grow, store):
+    growing = grow()
+    growing.add(("+A", 1, "a"))
+    growing.add(("+A", 2, "b"))
+    history, read = open_store(store.location)["numbers"].history(), []
+    reader = history.to_arrow()
+    object.__setattr__(history, "to_arrow", lambda: (read.append(batch) or batch for batch in reader))
+    assert history.head(1).num_rows == 1
+    assert len(read) <= 2
+
+
+def test_polars(dataset):
+    assert dataset.current().to_polars()["id"].to_list() == [1, 3]
+
+
+def test_polars_that_is_not_installed(dataset, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(InvalidInput, match="the package polars is not installed: `pip install polars`"):
+        dataset.current().to_polars()
+
+
+def test_what_a_notebook_shows(grow, store):
+    growing = grow(merge=SNAPSHOT)
+    growing.add(*[("+A", number, f"<b>{number}" if number else None) for number in range(12)])
+    current = open_store(store.location)["numbers"].current().select("id", "value")
+    facts = f"current rows of numbers at block {current.block[:13]}: 2 columns (id: int64, value: string)"
+    assert repr(current) == f"<{facts}>"
+    shown = current._repr_html_()
+    assert "<th>id<br><small>int64</small></th>" in shown
+    assert "<tr><td>0</td><td><i>null</i></td></tr><tr><td>1</td><td>&lt;b&gt;1</td></tr>" in shown
+    assert "<td>9</td>" in shown
+    assert "<td>10</td>" not in shown
+    assert shown.endswith(f"<p>{facts} The first 10 rows.</p>")
+
+
+def test_what_a_dataset_tells(dataset, numbers, store):
+    numbers.append(model.SetInfo(description="Odd numbers"))
+    assert dataset.description == "Odd numbers"
+    assert [block["event"]["kind"] for block in dataset.blocks][-2:] == ["AddData", "SetInfo"]
+    assert dataset.blocks[-1]["hash"] == dataset.head
+    assert dataset.verify() == Verified(7, 3, 6)
+    assert dataset.contract is None
+    assert [(node["label"], node["kind"]) for node in dataset.lineage] == [
+        ("numbers", "Root"),
+        ("file:///x.csv", "Polling source"),
+    ]
+    assert repr(dataset).startswith(f"<dataset numbers of {store.location}: offset: int64, op: int32, ")
+    assert repr(open_store(store.location)) == f"<store {store.location}: numbers>"
+
+
+def test_the_contract_of_a_dataset(dataset, numbers):
+    report = ContractReport("urn:numbers", "d", "numbers", (CheckResult("/id", "required", "pass", "id"),))
+    terms, columns = {"Owner": "Ann"}, {"id": ColumnTerms(description="Which number")}
+    save_record(numbers.dataset, dataset.head, Record("f00", 2, report=report, terms=terms, columns=columns))
+    assert dataset.contract == (terms, columns, report)
+
+
+def test_a_damaged_dataset_does_not_verify(dataset, numbers):
+    damaged = numbers.add(("+A", 9, "z"))
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    with pytest.raises(ChainCorrupted, match=damaged.name):
+        dataset.verify()
+
+
+def test_dates(dataset):
+    assert short(dataset.as_of("2030-01-01")) == short(dataset.as_of(date(2030, 1, 1))) == ["1 A", "3 None"]
+    assert len(dataset.changes(since=date(2024, 5, 2), until=date(2024, 5, 2))) == 6
+    assert len(dataset.changes(since="2024-05-03")) == 0

@@ -1,0 +1,197 @@
+"""``PublishedDataset``: a dataset of a store for Python programs, with its current rows, history and changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
+from airflow_provider_odf.chain.publications import block_as_of, data_as_of, is_before_history, last_offset_at
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.chain.slices import OffsetRange
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from airflow_provider_odf.chain.verify import Verified
+    from airflow_provider_odf.contract.terms import ColumnTerms
+    from airflow_provider_odf.protocol import ContractReport
+
+Position: TypeAlias = "str | date | int"
+"""A place in a history: a block by its hash or the start of it, a system time as datetime or in RFC 3339, a date (of
+``since`` its beginning, else its end in UTC), or an offset."""
+
+
+class PublishedContract(NamedTuple):
+    """What the newest test tells of the contract of a dataset: owner and terms by label, what it says of columns by
+    name in lower case, and the report."""
+
+    terms: Mapping[str, str]
+    columns: Mapping[str, ColumnTerms]
+    report: ContractReport
+
+
+@dataclass(frozen=True, repr=False)
+class PublishedDataset:
+    """A dataset of a store. Each method reads the chain anew; what it returns does not change afterwards."""
+
+    _store: Store
+    _dataset: Dataset
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{column.name}: {column.type}" for column in self.schema)
+        return f"<dataset {self.name} of {self._store.location}: {columns or 'no columns yet'}>"
+
+    @property
+    def name(self) -> str:
+        """Name of the dataset."""
+        return str(self._dataset.alias)
+
+    @property
+    def uri(self) -> str:
+        """URI of the dataset's folder, which is its Airflow asset."""
+        return self._dataset.uri
+
+    @property
+    def head(self) -> str:
+        """Hash of the newest published block."""
+        return self._dataset.resolve(HEAD)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the history, empty before they are known."""
+        return self.history().schema
+
+    @property
+    def description(self) -> str | None:
+        """Description of the dataset, None without one."""
+        info = replay(self._dataset).info
+        return info.description if info is not None else None
+
+    @property
+    def blocks(self) -> list[dict[str, Any]]:
+        """The chain, newest block last, as ``odf log --format json`` shows it."""
+        from airflow_provider_odf.chain.dataset_facts import log_entries
+
+        return log_entries(self._dataset)
+
+    @property
+    def contract(self) -> PublishedContract | None:
+        """The contract by its test on the newest data, None if none was tested."""
+        from airflow_provider_odf.cycle.tested import newest_record
+
+        found = newest_record(self._dataset, self.head)
+        if found is None or (report := found[1].report) is None:
+            return None
+        return PublishedContract(found[1].terms, found[1].columns, report)
+
+    @property
+    def lineage(self) -> list[dict[str, Any]]:
+        """The upstream graph, as ``odf lineage show --format json`` shows it: the dataset, its inputs and sources, each
+        with its inputs and its name in OpenLineage."""
+        from airflow_provider_odf.lineage.upstream import document, upstream
+
+        return document(upstream(self._store, self._dataset))
+
+    def verify(self) -> Verified:
+        """Verify every block, link, size and hash, and the records against the logical hashes, as ``odf verify`` does.
+        Return the numbers of blocks, slices and records.
+
+        :raises ChainCorrupted: the first fault; the message names the file.
+        """
+        from airflow_provider_odf.chain.verify import verify
+
+        return verify(self._dataset)
+
+    def current(self) -> CurrentScan:
+        """Return the current rows, as ``odf state`` shows them: without the columns of offset and operation, sorted
+        by key.
+
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        return CurrentScan(self._dataset, replay(self._dataset))
+
+    def as_of(self, point: str | date) -> CurrentScan:
+        """Return the rows that were current at a block or a system time.
+
+        :param point: a system time, as datetime with time zone or in RFC 3339, for the newest block that is not after
+            it; a date, also as text, for the end of that day in UTC; or the hash of a block, or the start of it.
+        :raises InvalidInput: ``point`` is none of these, or the dataset had no data yet.
+        :raises DatasetNotFound: the dataset has no such block.
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        return CurrentScan(self._dataset, replay(self._dataset, data_as_of(self._dataset, point)))
+
+    def history(self) -> HistoryScan:
+        """Return all records, in the order of offsets. The operation is a number: 0 is ``+A``, 1 ``-R``, 2 ``-C`` and
+        3 ``+C``.
+
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        return HistoryScan(self._dataset, replay(self._dataset))
+
+    def changes(self, since: Position | None = None, until: Position | None = None) -> HistoryScan:
+        """Return the records after ``since`` up to and including ``until``, in the order of offsets.
+
+        Keep ``Scan.block`` of the result, and pass it as ``since`` the next time, to read each record once.
+
+        :param since: a block by its hash or the start of it, a system time as datetime or in RFC 3339, or an offset. By
+            default the records begin with the first one.
+        :param until: likewise, by default the newest block.
+        :raises InvalidInput: not such a position, not in the history, or ``until`` is before ``since``.
+        :raises DatasetNotFound: the dataset has no such block.
+        :raises ChainCorrupted: a block is missing or damaged.
+        """
+        after = self._since(since)
+        block = HEAD if until is None or _offset(until) is not None else self._block(until, "until")
+        state = replay(self._dataset, block)
+        newest = -1 if state.last_offset is None else state.last_offset
+        if after > newest and until is None:
+            raise self._beyond("since", after, newest)
+        last = newest if until is None else _offset(until)
+        if last is not None and last > newest:
+            raise self._beyond("until", last, newest)
+        last = newest if last is None else last
+        if last < after:
+            raise InvalidInput(f"dataset {self.name}: until {until} is before since {since}: swap the two")
+        offsets = OffsetRange(state.vocab.offset_column, after + 1, last)
+        return HistoryScan(self._dataset, state, offsets=offsets)
+
+    def _since(self, since: Position | None) -> int:
+        """Return the offset before the first one to read."""
+        if since is None:
+            return -1
+        offset = _offset(since)
+        if offset is not None:
+            return offset
+        assert not isinstance(since, int)  # noqa: S101 - an offset is returned above
+        if is_before_history(self._dataset, since, "since"):
+            return -1
+        last = last_offset_at(self._dataset, self._block(since, "since"))
+        return -1 if last is None else last
+
+    def _block(self, point: Position, argument: str) -> str:
+        assert not isinstance(point, int)  # noqa: S101 - offsets are no blocks
+        return block_as_of(self._dataset, point, argument)
+
+    def _beyond(self, argument: str, offset: int, newest: int) -> InvalidInput:
+        has = f"its newest offset is {newest}" if newest >= 0 else "it has no data yet"
+        return InvalidInput(
+            f"dataset {self.name}: {argument} is offset {offset}, but {has}: if the dataset was reset, "
+            "read it from the beginning"
+        )
+
+
+def _offset(position: Position) -> int | None:
+    """Return a position that is an offset, also as text, as a number."""
+    if isinstance(position, bool) or (isinstance(position, int) and position < -1):
+        raise InvalidInput(f"{position!r} is not an offset: offsets are 0 or more, -1 is before the first one")
+    if isinstance(position, str) and position.isascii() and position.removeprefix("-").isdigit():
+        return _offset(int(position))
+    return position if isinstance(position, int) else None

@@ -1,0 +1,199 @@
+"""``odf sql`` as a user starts it, with a query and with its prompt."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
+from tests.chain.conftest import Growing
+
+COLUMNS = (pa.field("id", pa.int64()), pa.field("value", pa.string()))
+ODF = Path(sys.executable).with_name("odf")
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store.open(tmp_path / "store")
+
+
+@pytest.fixture
+def numbers(store):
+    growing = Growing(store.create(DatasetAlias.parse("odd-numbers")), model.MergeStrategyAppend(), COLUMNS)
+    growing.add(("+A", 1, "one"), ("+A", 3, None), ("+A", 5, 'a "b", c'))
+    return growing
+
+
+@pytest.fixture
+def odf(store, tmp_path):
+    def run(*arguments, text=None, **environment):
+        known = {"ODF_STORE": store.location, **os.environ, **environment}
+        return subprocess.run(
+            [ODF, "sql", *arguments], env=known, input=text, capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+
+    return run
+
+
+def test_a_query(odf, numbers):
+    done = odf('SELECT id, value FROM "odd-numbers" ORDER BY id')
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == 'id   value\n─────────────\n1    one\n3\n5    a "b", c\n'
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("csv", 'id,value\n1,one\n3,\n5,"a ""b"", c"\n'),
+        ("json", '[{"id": 1, "value": "one"}, {"id": 3, "value": null}, {"id": 5, "value": "a \\"b\\", c"}]\n'),
+    ],
+)
+def test_forms(odf, numbers, how, expected):
+    assert odf('SELECT id, value FROM "odd-numbers" ORDER BY id', "--format", how).stdout == expected
+
+
+@pytest.mark.parametrize("arguments", [(), ("-",)])
+def test_a_query_from_standard_input(odf, numbers, arguments):
+    done = odf(*arguments, "--format", "csv", text='SELECT count(*) AS n\nFROM "odd-numbers";\n')
+    assert (done.returncode, done.stdout) == (0, "n\n3\n")
+
+
+def test_no_rows(odf, numbers):
+    done = odf('SELECT id FROM "odd-numbers" WHERE id > 9')
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "no rows\n")
+    assert odf('SELECT id FROM "odd-numbers" WHERE id > 9', "--format", "csv").stdout == "id\n"
+
+
+def test_more_rows_than_a_table_has(odf, numbers):
+    numbers.add(*[("+A", number, "x") for number in range(1200)])
+    done = odf('SELECT id FROM history."odd-numbers"')
+    assert len(done.stdout.splitlines()) == 2 + 1000
+    assert done.stderr == "… only the first 1,000 rows: use LIMIT, or --format csv for all\n"
+    assert len(odf('SELECT id FROM history."odd-numbers"', "--format", "csv").stdout.splitlines()) == 1 + 1203
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT 1 FROM nope", "no dataset nope in "),
+        ('SELECT idd FROM "odd-numbers"', "query, 1:8: No field named idd."),
+        ("DROP TABLE x", "query: only queries (SELECT, WITH, VALUES, UNION) are allowed"),
+        (
+            'SELECT a.id, b.id FROM "odd-numbers" a, "odd-numbers" b',
+            "two columns have the same name, of id, id: name them",
+        ),
+    ],
+)
+def test_errors(odf, numbers, query, message):
+    done = odf(query)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_several_stores(odf, numbers, store, tmp_path):
+    other = Store.open(tmp_path / "the other")
+    Growing(other.create(DatasetAlias.parse("odd-numbers")), model.MergeStrategyAppend(), COLUMNS).add(("+A", 1, "b"))
+    query = 'SELECT a.value, b.value AS other FROM "odd-numbers" a JOIN b.current."odd-numbers" b USING (id)'
+    done = odf(query, "--store", store.location, "--store", f"b={other.location}", "--format", "csv")
+    assert done.stdout == "value,other\none,b\n"
+    named = odf('SELECT value FROM "the other".current."odd-numbers"', "--store", other.location, "--format", "csv")
+    assert named.stdout == "value\nb\n"
+    assert odf("SELECT 1", "--store", str(tmp_path / "away")).stderr.startswith("no such folder: away (name the store")
+
+
+def test_a_store_whose_path_has_a_space(odf, numbers, store, tmp_path):
+    Path(store.location).rename(tmp_path / "my store")
+    assert odf("SELECT 1 AS one", "--format", "csv", ODF_STORE=str(tmp_path / "my store")).stdout == "one\n1\n"
+
+
+class Terminal:
+    """The command at a terminal."""
+
+    def __init__(self, store, home):
+        environment = {**os.environ, "ODF_STORE": store.location, "HOME": str(home), "TERM": "dumb"}
+        environment.pop("XDG_STATE_HOME", None)
+        self.pid, self.file = pty.fork()
+        if self.pid == 0:
+            os.execve(ODF, [str(ODF), "sql"], environment)
+        self.seen = ""
+
+    def until(self, text):
+        """Read what the command prints up to a text; what came before it."""
+        while text not in self.seen:
+            ready, _, _ = select.select([self.file], [], [], 60)
+            assert ready, self.seen
+            try:
+                self.seen += os.read(self.file, 10_000).decode()
+            except OSError:
+                raise AssertionError(self.seen) from None
+        before, _, self.seen = self.seen.partition(text)
+        return before.replace("\r\n", "\n")
+
+    def type(self, text):
+        os.write(self.file, text.encode())
+
+    def interrupt(self):
+        """Press Ctrl-C until there is a new prompt: Python may miss one between two reads of the terminal."""
+        while True:
+            self.type("\x03")
+            ready, _, _ = select.select([self.file], [], [], 2)
+            if ready:
+                self.until("odf> ")
+                return
+
+    def end(self):
+        """Wait for the end of the command; its code."""
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.file)
+        return os.waitstatus_to_exitcode(status)
+
+
+@pytest.fixture
+def terminal(store, tmp_path):
+    return Terminal(store, tmp_path)
+
+
+def test_the_prompt(terminal, numbers, tmp_path):
+    terminal.until("odf> ")
+    terminal.type(".datasets\n")
+    assert "odd-numbers" in terminal.until("odf> ")
+    terminal.type(".schema odd-numbers\n")
+    assert "id            int64" in terminal.until("odf> ")
+    terminal.type("SELECT value\n")
+    terminal.until("...> ")
+    terminal.type('FROM "odd-numbers" WHERE id = 1;\n')
+    assert "one" in terminal.until("odf> ")
+    terminal.type('SELECT nope FROM "odd-numbers";\n')
+    assert "No field named nope" in terminal.until("odf> ")
+    terminal.type(".what\n")
+    assert "End a query with a semicolon." in terminal.until("odf> ")
+    terminal.type("\x04")
+    assert terminal.end() == 0
+    assert ".schema odd-numbers" in (tmp_path / ".local/state/odf/sql_history").read_text()
+
+
+def test_names_are_completed(terminal, numbers):
+    terminal.until("odf> ")
+    terminal.type('SELECT va\t FROM "odd\t WHERE id = 1;\n')
+    assert "one" in terminal.until("odf> ")
+    terminal.type(".exit\n")
+    assert terminal.end() == 0
+
+
+def test_a_line_that_is_given_up(terminal, numbers):
+    terminal.until("odf> ")
+    terminal.type("SELECT 1\n")
+    terminal.until("...> ")
+    terminal.interrupt()
+    terminal.type("SELECT 42 AS n;\n")
+    assert "42" in terminal.until("odf> ")
+    terminal.type("exit\n")
+    assert terminal.end() == 0
