@@ -10,15 +10,17 @@ import logging
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlencode
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from airflow.api_fastapi.logging.decorators import action_logging
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
+from airflow_provider_odf.operators.links import airflow_path
 from airflow_provider_odf.ui import block_pages, contract_pages, rejected_pages, verification
 from airflow_provider_odf.ui.catalog_page import catalog, waiting
 from airflow_provider_odf.ui.columns_page import columns
@@ -87,6 +89,7 @@ _ERRORS: Mapping[type[Exception], tuple[int, str]] = {
     Exception: (500, "This page failed"),
 }
 """Error -> status and title of its page; the first that fits counts."""
+_LOGIN = "/api/v2/auth/login"
 _NOTHING_DECIDED = "Nothing was decided"
 
 
@@ -106,9 +109,11 @@ def create_app() -> FastAPI:
     return app
 
 
-async def _problem(request: Request, error: Exception) -> HTMLResponse:
-    """Return the page of an error. One that nobody foresaw is logged."""
+async def _problem(request: Request, error: Exception) -> Response:
+    """Return the page of an error. One that nobody foresaw is logged. A browser without a login is led to it and back."""
     dag_id, is_action = request.path_params.get("dag_id"), request.method == "POST"
+    if isinstance(error, HTTPException) and error.status_code == 401 and _is_opened_in_a_browser(request):
+        return RedirectResponse(f"{airflow_path(_LOGIN)}?{urlencode({'next': str(request.url)})}")
     if isinstance(error, HTTPException):
         status, title, message = _http_words(error, is_action)
         return render("problem.html", status, title=title, message=message, dag_id=dag_id if status == 404 else None)
@@ -117,6 +122,10 @@ async def _problem(request: Request, error: Exception) -> HTMLResponse:
         log.error("page %s failed", request.url.path, exc_info=error)
     title = _NOTHING_DECIDED if is_action else title
     return render("problem.html", status, title=title, message=message, dag_id=dag_id)
+
+
+def _is_opened_in_a_browser(request: Request) -> bool:
+    return request.method == "GET" and "text/html" in request.headers.get("Accept", "")
 
 
 def _http_words(error: HTTPException, is_action: bool) -> tuple[int, str, str]:

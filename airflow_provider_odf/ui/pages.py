@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from fastapi.responses import HTMLResponse, Response
@@ -20,13 +22,26 @@ from airflow_provider_odf.merge_strategies import OPERATION_NAMES
 from airflow_provider_odf.operators.links import airflow_path, site_path
 from airflow_provider_odf.wording import counted, printable
 
+SCRIPT = (
+    # The theme that Airflow's switch keeps, which the library next-themes defines, else that of the system.
+    'const dark=matchMedia("(prefers-color-scheme: dark)");'
+    'function theme(){let kept=null;try{kept=localStorage.getItem("theme")}catch{}'
+    'document.documentElement.dataset.theme=kept==="dark"||(kept!=="light"&&dark.matches)?"dark":"light"}'
+    'theme();addEventListener("storage",theme);dark.addEventListener("change",theme);'
+    # The frame that Airflow shows pages in may not lead its whole window elsewhere; a link of the window may.
+    'addEventListener("click",event=>{const link=event.target.closest("a[target=_top]");if(!link||self===top)return;'
+    'event.preventDefault();const outside=top.document.createElement("a");outside.href=link.href;outside.click()});'
+)
+"""The only script of pages: the theme of Airflow, and links that leave its frame."""
+
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
-    # The pages show values of data: they have no scripts, and load nothing from other places.
-    "Content-Security-Policy": "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'self'",
+    # The pages show values of data: they have no script but one, and load nothing from other places.
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; "
+    f"script-src 'sha256-{b64encode(sha256(SCRIPT.encode()).digest()).decode()}'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'self'",
 }
 _LONGEST = 300
 OPERATION_STYLES = dict(zip(OPERATION_NAMES, ("added", "retracted", "from", "to"), strict=True))
@@ -72,6 +87,7 @@ def _environment() -> Environment:
         "worst_first": worst_first,
     }
     environment.globals |= {"site_path": site_path, "airflow_path": airflow_path}
+    environment.globals |= {"script": Markup(SCRIPT)}  # noqa: S704 - a constant
     environment.globals |= {"counted": counted, "operations": OPERATION_NAMES}
     return environment
 

@@ -94,6 +94,61 @@ def test_accessibility(logged_in, axe, scheme):
             assert all(after - before <= 1 for before, after in pairwise(levels)), path
 
 
+def test_the_theme_of_airflow(logged_in):
+    """The switch of Airflow counts, not that of the system, and at once."""
+    ground = "getComputedStyle(document.body).backgroundColor"
+    with logged_in("viewer", "light") as page:
+        page.goto("/odf/datasets")
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        page.evaluate("localStorage.setItem('theme', 'dark')")
+        page.reload()
+        assert page.evaluate(ground) == "rgb(17, 17, 19)"
+        page.evaluate("localStorage.setItem('theme', 'light')")
+        page.goto("/plugin/odf-datasets")
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("heading", name="Datasets").wait_for()
+        assert frame.locator("body").evaluate(f"() => {ground}") == "rgb(255, 255, 255)"
+        page.evaluate("localStorage.setItem('theme', 'dark')")
+        page.wait_for_function(
+            "document.querySelector('iframe').contentDocument.documentElement.dataset.theme == 'dark'"
+        )
+        page.evaluate("localStorage.removeItem('theme')")
+
+
+def test_links_between_pages_stay_in_the_frame(logged_in):
+    with logged_in("viewer") as page:
+        page.goto("/dags/coffee-prices")
+        page.get_by_role("link", name="Dataset", exact=True).click()
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("link", name="Data", exact=True).click()
+        frame.get_by_role("heading", name="Current rows").wait_for()
+        assert "/odf/" not in page.url
+        page.goto("/dags/prices-by-origin/plugin/odf-dataset")
+        frame.get_by_role("link", name="coffee-prices").first.click()
+        frame.get_by_role("heading", name="coffee-prices").wait_for()
+
+
+def test_a_deep_link_leads_to_the_login_and_back(browser, site):
+    context = browser.new_context(base_url=site.address)
+    page = context.new_page()
+    page.goto("/odf/datasets/bike-stations/data?view=history")
+    page.fill("input[name=username]", "viewer")
+    page.fill("input[name=password]", site.passwords["viewer"])
+    page.click("button[type=submit]")
+    page.get_by_role("heading", name="History").wait_for()
+    assert page.url == f"{site.address}/odf/datasets/bike-stations/data?view=history"
+    context.close()
+
+
+def test_two_blocks_are_compared_by_choosing_them(logged_in):
+    with logged_in("viewer") as page:
+        page.goto("/odf/datasets/bike-stations/blocks")
+        page.get_by_role("radio", name="Compare from block 3").check()
+        page.get_by_role("button", name="Compare the two blocks").click()
+        page.get_by_role("heading", name="Difference").wait_for()
+        assert "University" in page.get_by_role("region", name="Rows").inner_text()
+
+
 def test_the_keyboard_reaches_every_link(logged_in):
     with logged_in("viewer") as page:
         page.goto("/odf/datasets/bike-stations")
@@ -214,7 +269,8 @@ def test_why_is_it_failing(logged_in, site):
         text = " ".join(page.locator("main").inner_text().split())
         assert "data/visits" not in text
         assert "data/returns/*.csv: no file matches" in text
-        page.get_by_role("link", name="poll").click()
+        page.goto("/dags/returns/plugin/odf-dataset")
+        page.frame_locator("iframe").get_by_role("link", name="poll").click()
         page.wait_for_url(re.compile("/dags/returns/runs/manual[^/]*/tasks/poll"))
 
 

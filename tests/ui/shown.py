@@ -1,9 +1,14 @@
 """What a reader sees of a page."""
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 
 from airflow_provider_odf.health.health import WORDS
+
+HASH = "xDNpbdAzQSmzxoLPk/OVXVheC2ogreiy/7RvdOEdlmE="
+"""Of the script of all pages."""
 
 _INLINE = {"a", "bdi", "code", "span", "time", "strong"}
 
@@ -14,7 +19,7 @@ class Shown(HTMLParser):
     def __init__(self, response):
         super().__init__()
         self.lines, self.elements, self.links, self._open = [""], set(), {}, []
-        self._href, self.labels, self.targets = None, [], set()
+        self._href, self.labels, self.targets, self.chosen = None, [], set(), []
         self.feed(response.text)
         assert self._open == []
         self.lines = [line for text in self.lines if (line := re.sub(r"\s+", " ", text).strip())]
@@ -23,6 +28,8 @@ class Shown(HTMLParser):
         self.elements.add(tag)
         self.labels += [text for name, text in attrs if name == "aria-label" and tag == "span"]
         self.targets |= {text for name, text in attrs if name == "href"}
+        if tag == "input" and ("checked", None) in attrs:
+            self.chosen.append((dict(attrs)["name"], dict(attrs)["aria-label"].rpartition(" ")[2]))
         if tag in ("meta", "link", "br", "input"):
             self.lines.append("")
             return
@@ -54,12 +61,16 @@ def health_of(catalog, name):
 
 
 def shown(response, status=200):
-    """The page of an answer that has the headers of every page, no scripts and no traceback."""
+    """The page of an answer that has the headers of every page, no script but that of all pages, and no traceback."""
     assert response.status_code == status, response.text
     assert response.headers["Content-Security-Policy"] == (
-        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+        f"default-src 'none'; style-src 'self'; script-src 'sha256-{HASH}'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
     )
     page = Shown(response)
-    assert not page.elements & {"script", "img", "style", "b"}
+    assert not page.elements & {"img", "style", "b"}
+    (script,) = re.findall(r"<script[^>]*>(.*?)</script>", response.text, re.DOTALL)
+    assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() == HASH
+    page.lines.remove(script)
     assert "Traceback" not in response.text
     return page

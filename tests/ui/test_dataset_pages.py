@@ -159,6 +159,7 @@ def test_the_chain_a_page_at_a_time(open_page, numbers):
         "5 records (offsets 0..4), watermark 2024-05-02T08:00:00Z",
         f"{head[:13]} what it changed",
     ]
+    assert [(kind, number) for kind, number in first.chosen] == [("since", "62"), ("until", "63")]
     assert "<script>59\\x00\\u202e" in first.lines
     older = shown(open_page(first.links["Older blocks"].removeprefix("/odf")), 500)
     assert older.lines[:2] == ["The dataset cannot be read", "The dataset cannot be read"]
@@ -270,6 +271,19 @@ def test_users_without_the_right_see_nothing(open_page, airflow_server, numbers,
         "Ask an administrator of Airflow for the right to read this DAG and its assets.",
     ]
     assert airflow_server.get(f"/odf{PAGE}{page}").status_code == 401
+
+
+def test_a_browser_without_a_login_is_led_to_it_and_back(airflow_server, numbers):
+    address = f"/odf{PAGE}/data?view=history&sort=id"
+    answer = airflow_server.get(address, headers={"Accept": "text/html"}, follow_redirects=False)
+    back = "http%3A%2F%2Ftestserver%2Fodf%2Fdatasets%2Facme.numbers%2Fdata%3Fview%3Dhistory%26sort%3Did"
+    login = f"/api/v2/auth/login?next={back}"
+    assert (answer.status_code, answer.headers["Location"]) == (307, login)
+    onward = airflow_server.get(login, follow_redirects=False)
+    assert onward.status_code in (302, 307)
+    assert "next=" in onward.headers["Location"]
+    form = airflow_server.post(f"/odf{PAGE}/verification", headers={"Accept": "text/html"}, follow_redirects=False)
+    assert form.status_code == 401
 
 
 def lose(dataset):
