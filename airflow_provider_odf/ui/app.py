@@ -110,7 +110,7 @@ def create_app() -> FastAPI:
 
 
 async def _problem(request: Request, error: Exception) -> Response:
-    """Return the page of an error. One that nobody foresaw is logged. A browser without a login is led to it and back."""
+    """Return the page of an error, and log one that nobody foresaw. A browser without a login is led to it and back."""
     dag_id, is_action = request.path_params.get("dag_id"), request.method == "POST"
     if isinstance(error, HTTPException) and error.status_code == 401 and _is_opened_in_a_browser(request):
         return RedirectResponse(f"{airflow_path(_LOGIN)}?{urlencode({'next': str(request.url)})}")
