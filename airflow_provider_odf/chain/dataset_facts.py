@@ -144,6 +144,17 @@ def columns(event: model.SetDataSchema | None) -> list[dict[str, Any]]:
     ]
 
 
+def column_changes(before: model.SetDataSchema | None, after: model.SetDataSchema | None) -> Iterator[str]:
+    """Yield how the columns of a schema differ from those of an earlier one, such as ``added price DOUBLE``."""
+    old, new = (
+        {c["name"]: c["type"] + ("" if c["nullable"] else " NOT NULL") for c in columns(event)}
+        for event in (before, after)
+    )
+    yield from (f"added {name} {new[name]}" for name in new if name not in old)
+    yield from (f"removed {name} {old[name]}" for name in old if name not in new)
+    yield from (f"{name}: {old[name]} became {new[name]}" for name in new if name in old and new[name] != old[name])
+
+
 def _type(data_type: model.DataType) -> str:
     try:
         return ddl.spark_type(data_type)

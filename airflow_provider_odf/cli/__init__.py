@@ -35,6 +35,7 @@ _COMMANDS = {
     "tail": "inspect.tail",
     "state": "inspect.state",
     "sql": "sql.sql",
+    "diff": "inspect.diff",
     "hash": "inspect.hash_files",
     "schema": "inspect.json_schema",
     "export": "inspect.export",

@@ -78,6 +78,38 @@ def state(
         print(f"… {counted(len(rows) - limit, 'more row')}: use -n or --format csv", file=sys.stderr)
 
 
+def diff(
+    name: NameArgument,
+    since: Annotated[str, typer.Argument(help="The earlier date, time, block or offset.", metavar="SINCE")],
+    until: Annotated[
+        str | None,
+        typer.Argument(help="The later one.", metavar="UNTIL", show_default="the newest block"),
+    ] = None,
+    store: StoreOption = None,
+    how: RowFormatOption = "table",
+) -> None:
+    """Show what changed in a dataset between two times or blocks: rows that were added (+A), retracted (-R) and
+    corrected (-C, +C) in the end, by key, and on standard error columns that changed.
+
+    A date is its beginning in UTC as SINCE, and its end as UNTIL.
+    """
+    from airflow_provider_odf.merge_strategies import OPERATION_NAMES
+    from airflow_provider_odf.reading.difference import MAX_RECORDS
+    from airflow_provider_odf.reading.store import PublishedStore
+    from airflow_provider_odf.records import json_rows
+
+    dataset = PublishedStore(existing_store(store))[name]
+    for change in dataset.column_changes(since, until):
+        print(f"columns: {change}", file=sys.stderr)
+    scan = dataset.difference(since, until)
+    table = scan.in_order(range(len(OPERATION_NAMES)), 0, MAX_RECORDS) if scan.slices() else scan.schema.empty_table()
+    shown = table.slice(0, MAX_TABLE_ROWS) if how == "table" else table
+    rows = json_rows.rows(shown, scan.state.vocab.operation_type_column)
+    print_rows(list(rows) if how == "table" else rows, how, table.column_names, nothing="nothing changed")
+    if len(table) > len(shown):
+        print(f"… {counted(len(table) - len(shown), 'more row')}: use --format csv", file=sys.stderr)
+
+
 def export(
     name: NameArgument,
     form: Annotated[Literal["parquet", "csv", "ndjson"], typer.Option("--as", help="Form of the output.")],

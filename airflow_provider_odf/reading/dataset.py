@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.chain.verify import Verified
     from airflow_provider_odf.contract.terms import ColumnTerms
     from airflow_provider_odf.protocol import ContractReport
+    from airflow_provider_odf.reading.difference import DifferenceScan
 
 Position: TypeAlias = "str | date | int"
 """A place in a history: a block by its hash or the start of it, a system time as datetime or in RFC 3339, a date (of
@@ -162,6 +163,26 @@ class PublishedDataset:
             raise InvalidInput(f"dataset {self.name}: until {until} is before since {since}: swap the two")
         offsets = OffsetRange(state.vocab.offset_column, after + 1, last)
         return HistoryScan(self._dataset, state, offsets=offsets)
+
+    def difference(self, since: Position, until: Position | None = None) -> DifferenceScan:
+        """Return what the records after ``since`` up to and including ``until`` changed in the end: rows that they
+        added, retracted and corrected, by key. Records that undo each other are left out. It raises as `changes`, and
+        `InvalidInput` for more than two million records when the rows are read.
+        """
+        from airflow_provider_odf.reading.difference import DifferenceScan
+
+        changes = self.changes(since, until)
+        return DifferenceScan(changes.dataset, changes.state, offsets=changes.offsets)
+
+    def column_changes(self, since: Position, until: Position | None = None) -> list[str]:
+        """Return how the columns changed between two positions, such as ``added price DOUBLE``; nothing after an
+        offset, which names no block. It raises as `changes`."""
+        from airflow_provider_odf.chain.dataset_facts import column_changes
+
+        after = self.changes(since, until).state
+        if isinstance(since, int) or _offset(since) is not None or is_before_history(self._dataset, since, "since"):
+            return []
+        return list(column_changes(replay(self._dataset, self._block(since, "since")).schema, after.schema))
 
     def _since(self, since: Position | None) -> int:
         """Return the offset before the first one to read."""

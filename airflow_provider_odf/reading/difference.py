@@ -56,10 +56,12 @@ CACHED = 5
 _FORMAT, _PREFIX = "difference 1", "difference-"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DifferenceScan(HistoryScan):
     """Rows that a range of offsets added (``+A``), retracted (``-R``) and corrected (``-C``, ``+C``) in the end, in the
     order of offsets. A correction that ends with the values it began with is left out."""
+
+    kind = "difference"
 
     @cached_property
     def key(self) -> list[str]:

@@ -116,15 +116,5 @@ def _notices(subject: Subject) -> Iterator[tuple[str, str]]:
 def _schema_changes(schemas: Sequence[SchemaBlock]) -> Iterator[tuple[SchemaBlock, list[str]]]:
     """Yield the blocks that changed columns, newest first, with how, such as ``added price DOUBLE``."""
     for before, after in reversed(list(pairwise(schemas))):
-        if changes := list(_column_changes(before, after)):
+        if changes := list(dataset_facts.column_changes(before.event, after.event)):
             yield after, changes
-
-
-def _column_changes(before: SchemaBlock, after: SchemaBlock) -> Iterator[str]:
-    old, new = (
-        {c["name"]: c["type"] + ("" if c["nullable"] else " NOT NULL") for c in dataset_facts.columns(s.event)}
-        for s in (before, after)
-    )
-    yield from (f"added {name} {new[name]}" for name in new if name not in old)
-    yield from (f"removed {name} {old[name]}" for name in old if name not in new)
-    yield from (f"{name}: {old[name]} became {new[name]}" for name in new if name in old and new[name] != old[name])
