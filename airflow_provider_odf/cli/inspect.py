@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -93,8 +94,6 @@ def diff(
 
     A date is its beginning in UTC as SINCE, and its end as UNTIL.
     """
-    from airflow_provider_odf.merge_strategies import OPERATION_NAMES
-    from airflow_provider_odf.reading.difference import MAX_RECORDS
     from airflow_provider_odf.reading.store import PublishedStore
     from airflow_provider_odf.records import json_rows
 
@@ -102,12 +101,12 @@ def diff(
     for change in dataset.column_changes(since, until):
         print(f"columns: {change}", file=sys.stderr)
     scan = dataset.difference(since, until)
-    table = scan.in_order(range(len(OPERATION_NAMES)), 0, MAX_RECORDS) if scan.slices() else scan.schema.empty_table()
-    shown = table.slice(0, MAX_TABLE_ROWS) if how == "table" else table
-    rows = json_rows.rows(shown, scan.state.vocab.operation_type_column)
-    print_rows(list(rows) if how == "table" else rows, how, table.column_names, nothing="nothing changed")
-    if len(table) > len(shown):
-        print(f"… {counted(len(table) - len(shown), 'more row')}: use --format csv", file=sys.stderr)
+    operation = scan.state.vocab.operation_type_column
+    rows = (row for table in scan.all_in_order() for row in json_rows.rows(table, operation))
+    shown = list(islice(rows, MAX_TABLE_ROWS)) if how == "table" else rows
+    print_rows(shown, how, scan.schema.names, nothing="nothing changed")
+    if how == "table" and len(scan) > MAX_TABLE_ROWS:
+        print(f"… {counted(len(scan) - MAX_TABLE_ROWS, 'more row')}: use --format csv", file=sys.stderr)
 
 
 def export(

@@ -57,9 +57,9 @@ AsOfOption = Annotated[
     str | None,
     typer.Option(
         "--as-of",
-        help="Show the dataset as of this system time (RFC 3339), or as of this block of its history: a hash, or the "
-        "start of one as `odf log` shows it.",
-        metavar="TIME|BLOCK",
+        help="Show the dataset as of this system time (RFC 3339), the end of this date in UTC, or this block of its "
+        "history: a hash, or the start of one as `odf log` shows it.",
+        metavar="TIME|DATE|BLOCK",
     ),
 ]
 FormatOption = Annotated[Format, typer.Option("--format", help="Output format.")]

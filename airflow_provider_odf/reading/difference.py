@@ -42,6 +42,7 @@ OPERATIONS = 4
 """A code is an offset times this, plus the operation."""
 
 _COMPACT = 200_000
+_AT_ONCE = 100_000
 _FIRST, _LAST, _NUMBER = "first", "last", "number"
 _PAIR = 2
 _GONE = (RETRACT, CORRECT_FROM)
@@ -81,6 +82,15 @@ class DifferenceScan(HistoryScan):
         batches = list(self._rows(sorted(page)))
         place = {code: row for row, code in enumerate(sorted(page))}
         return pa.Table.from_batches(batches, self.schema).take(pa.array([place[code] for code in page], pa.int64()))
+
+    def all_in_order(self) -> Iterator[pa.Table]:
+        """Yield all rows of the difference in the order of `in_order`, some at a time."""
+        for start in range(0, self._changes.num_rows, _AT_ONCE):
+            yield self.in_order(range(OPERATIONS), start, _AT_ONCE)
+
+    def __len__(self) -> int:
+        """Return the number of rows, which are not read for it unless there is a condition."""
+        return int(self._changes.num_rows) if self.condition is None else super().__len__()
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         for batch in self._rows(sorted(self._changes[CODE].to_pylist())):

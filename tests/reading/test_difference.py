@@ -82,6 +82,19 @@ def test_columns_conditions_and_limits(numbers, monkeypatch):
         scan.to_table()
 
 
+def test_all_rows_are_read_in_parts_by_key(numbers, monkeypatch):
+    monkeypatch.setattr(difference, "_AT_ONCE", 3)
+    state = replay(numbers.dataset)
+    scan = DifferenceScan(numbers.dataset, state, offsets=OffsetRange("offset", 3, 14))
+    assert [table.select(["op", "id", "value"]).to_pydict() for table in scan.all_in_order()] == [
+        {"op": [2, 3, 2], "id": [2, 2, 3], "value": ["two", "zwei", "three"]},
+        {"op": [3], "id": [3], "value": ["drei"]},
+    ]
+    assert (len(scan), len(scan.where(pa.compute.field("id") == 2))) == (4, 2)
+    nothing = DifferenceScan(numbers.dataset, state, offsets=OffsetRange("offset", 15, 14))
+    assert (list(nothing.all_in_order()), len(nothing)) == ([], 0)
+
+
 def test_a_page_reads_what_was_kept_and_its_own_slices(grow, tmp_path):
     numbers = grow(merge=SNAPSHOT)
     numbers.add(("+A", 3, "c"))
