@@ -143,30 +143,45 @@ def _check_contract(manifest: Manifest, tests_contracts: bool) -> tuple[Sequence
 
 
 def new(
-    sample: Annotated[str, typer.Argument(help="A file of the source: path or URL.", metavar="FILE|URL")],
-    newer: Annotated[
-        str | None, typer.Argument(help="A newer file of the source, which shows how rows change.", metavar="FILE|URL")
-    ] = None,
+    samples: Annotated[
+        list[str],
+        typer.Argument(
+            help="A file of the source, path or URL; newer files after it show how rows change.", metavar="FILE|URL..."
+        ),
+    ],
     name: Annotated[
         str | None, typer.Option(help="Name of the dataset.", show_default="made from the name of the file")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write, which must not exist.", metavar="FILE")
     ] = None,
+    contract: Annotated[
+        bool,
+        typer.Option(
+            "--contract", help="Also write a data contract with guesses beside the manifest, as it is tested."
+        ),
+    ] = False,
 ) -> None:
-    """Print a manifest with the schema, the key and the merge strategy that fit one or two samples of a source.
-    Comments say why. Reads CSV, JSON, GeoJSON and Parquet."""
-    from airflow_provider_odf.inference.manifest_text import manifest as inferred_manifest
+    """Print a manifest with the schema, the key and the merge strategy that fit samples of a source. Comments say why.
+    Reads CSV, JSON, GeoJSON and Parquet, also in gzip and zip files."""
+    from airflow_provider_odf.contract.binding import beside
+    from airflow_provider_odf.inference.contract_text import contract as contract_text
+    from airflow_provider_odf.inference.manifest_text import infer, manifest
 
-    target = None if output is None else absolute(str(output))
-    samples = [sample] if newer is None else [sample, newer]
-    text = inferred_manifest(samples, name, None if target is None else target.parent)
-    if target is None:
-        sys.stdout.write(text)
+    if contract and output is None:
+        raise InvalidInput("--contract writes a file beside the manifest: name the manifest with --output")
+    inferred = infer(samples, name)
+    if output is None:
+        sys.stdout.write(manifest(inferred, Path.cwd()))
         return
-    try:
-        with target.open("x", encoding="utf-8") as file:
-            as_user(target)
-            file.write(text)
-    except FileExistsError:
-        raise InvalidInput(f"{target}: the file exists: choose another name, or remove it first") from None
+    target = absolute(str(output))
+    files = {target: manifest(inferred, target.parent)}
+    if contract:
+        files[beside(target, inferred.name)[0]] = contract_text(inferred)
+    for file in files:
+        if file.exists():
+            raise InvalidInput(f"{file}: the file exists: choose another name, or remove it first")
+    for file, text in files.items():
+        with file.open("x", encoding="utf-8") as opened:
+            as_user(file)
+            opened.write(text)

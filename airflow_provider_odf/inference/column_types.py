@@ -15,6 +15,7 @@ _LONG = 1 << 63
 _INTEGER = re.compile(r"[+-]?\d+")
 _NUMBER = re.compile(r"[+-]?(\d+)\.(\d+)")
 _FLOAT = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}([.' ]\d{3})+)(,\d+)?")
 _ZERO = re.compile(r"[+-]?0\d|\+")
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
@@ -56,6 +57,8 @@ def text_type(values: Sequence[str]) -> ColumnType:
         return _number(values)
     if all(v.lower() in ("true", "false") for v in values):
         return ColumnType("BOOLEAN")
+    if all(_COMMA.fullmatch(v) for v in values) and any("," in v for v in values):
+        return ColumnType("STRING", "numbers with a decimal comma: convert them to DECIMAL in preprocess")
     return _time(values) or ColumnType("STRING")
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import takewhile
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
 
 from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.inference.column_types import ColumnType, json_type, null_text, one_format, text_type
 from airflow_provider_odf.inference.sample import Merge, Options, Sample, merge_of, read
+from airflow_provider_odf.inference.yaml_lines import comment, printable, scalar
 from airflow_provider_odf.manifest import ddl_parser
 from airflow_provider_odf.manifest.names import DatasetAlias
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, listed
 
 _SYSTEM = {
     "offset": "offsetColumn",
@@ -27,25 +27,47 @@ _SYSTEM = {
 }
 
 
-def manifest(places: Sequence[str], name: str | None = None, folder: Path | None = None) -> str:
-    """Return the manifest of a source, inferred from one or two samples.
+@dataclass(frozen=True)
+class Inferred:
+    """What samples tell of a source: the name of its dataset, the options of the read step with their reasons, the
+    types of its columns, and how it is merged."""
 
-    :param places: paths or URLs of samples, the older one first.
+    name: str
+    samples: Sequence[Sample]
+    options: Options
+    types: Mapping[str, ColumnType]
+    merge: Merge
+
+
+def infer(places: Sequence[str], name: str | None = None) -> Inferred:
+    """Return what samples of a source tell.
+
+    :param places: paths or URLs of samples, the oldest first.
     :param name: name of the dataset, by default made from the first sample's.
-    :param folder: folder of the manifest, to which paths are relative, by default the working directory.
-    :raises InvalidInput: a sample cannot be read, or the two have no column in common.
+    :raises InvalidInput: a sample cannot be read, or two have no column in common.
     :raises SourceUnavailable: a URL cannot be fetched.
     """
     samples = [read(place) for place in places]
-    if len({s.kind for s in samples}) > 1:
-        raise InvalidInput(
-            f"{places[0]} is {samples[0].kind}, {places[1]} is {samples[1].kind}: use samples of one kind"
-        )
-    if len(samples) > 1 and not set(samples[0].columns) & set(samples[1].columns):
-        raise InvalidInput(f"{places[0]} and {places[1]} have no column in common: use two samples of one source")
-    samples, options, types = _typed(samples)
-    chosen = merge_of(samples, types)
-    return "\n".join(_lines(samples, options, types, chosen, _name(name, places[0]), folder or Path.cwd())) + "\n"
+    for place, sample in zip(places[1:], samples[1:], strict=True):
+        if _form(sample) != _form(samples[0]):
+            both = f"{places[0]} is {_form(samples[0])}, {place} is {_form(sample)}"
+            raise InvalidInput(f"{both}: use samples of one kind")
+        if not set(samples[0].columns) & set(sample.columns):
+            raise InvalidInput(f"{places[0]} and {place} have no column in common: use samples of one source")
+    typed, options, types = _typed(samples)
+    return Inferred(_name(name, places[0]), typed, options, types, merge_of(typed, types))
+
+
+def manifest(inferred: Inferred, folder: Path) -> str:
+    """Return the manifest of a source.
+
+    :param folder: folder of the manifest, to which paths are relative.
+    """
+    return "\n".join(_lines(inferred, folder)) + "\n"
+
+
+def _form(sample: Sample) -> str:
+    return sample.kind if sample.archive is None else f"{sample.kind} in {sample.archive.form}"
 
 
 def _typed(samples: Sequence[Sample]) -> tuple[list[Sample], Options, dict[str, ColumnType]]:
@@ -70,38 +92,38 @@ def _typed(samples: Sequence[Sample]) -> tuple[list[Sample], Options, dict[str, 
     return list(samples), options, types
 
 
-def _lines(
-    samples: Sequence[Sample],
-    options: Options,
-    types: Mapping[str, ColumnType],
-    chosen: Merge,
-    name: str,
-    folder: Path,
-) -> Iterator[str]:
-    rows = " and ".join(f"{counted(len(s.rows), 'row')} of {_printable(s.place)}" for s in samples)
+def _lines(inferred: Inferred, folder: Path) -> Iterator[str]:
+    samples, options, types, chosen = inferred.samples, inferred.options, inferred.types, inferred.merge
+    rows = listed([f"{counted(len(s.rows), 'row')} of {printable(s.place)}" for s in samples])
     yield f"# Inferred by `odf new` from {rows}: check each choice."
-    yield from ("kind: DatasetSnapshot", "version: 1", "content:", f"  name: {_scalar(name)}", "  kind: Root")
+    yield from ("kind: DatasetSnapshot", "version: 1", "content:", f"  name: {scalar(inferred.name)}", "  kind: Root")
     yield from ("  metadata:", "    - kind: SetPollingSource", "      fetch:")
     yield from (f"        {line}" for line in _fetch(samples, folder))
+    if (archive := samples[0].archive) is not None:
+        yield from ("      prepare:", "        - kind: Decompress", f"          format: {archive.form}")
+        if archive.path is not None:
+            yield f"          subPath: {scalar(archive.path)}{comment('the largest file in it')}"
     yield from ("      read:", f"        kind: {samples[0].kind}")
-    yield from (f"        {key}: {_scalar(value)}{_comment(why)}" for key, (value, why) in options.items())
-    yield from _schema(samples[0].kind, types)
+    yield from (f"        {key}: {scalar(value)}{comment(why)}" for key, (value, why) in options.items())
+    yield from _schema(samples[0], types)
     yield "      merge:"
     yield from (f"        # {line}" for line in wrap(f"{chosen.kind}: {chosen.reasons[0]}.", 100))
     yield f"        kind: {chosen.kind}"
-    yield from (f"        # {line}" for r in chosen.reasons[1:] for line in wrap(_printable(f"{r}."), 100))
+    yield from (f"        # {line}" for r in chosen.reasons[1:] for line in wrap(printable(f"{r}."), 100))
     if chosen.key:
-        yield f"        primaryKey: [{', '.join(map(_scalar, chosen.key))}]"
+        yield f"        primaryKey: [{', '.join(map(scalar, chosen.key))}]"
     yield from _vocabulary(types, chosen)
 
 
-def _schema(kind: str, types: Mapping[str, ColumnType]) -> Iterator[str]:
-    if kind == "Parquet":
+def _schema(sample: Sample, types: Mapping[str, ColumnType]) -> Iterator[str]:
+    if sample.kind == "Parquet":
         yield "        # no schema: the file has the types of its columns"
         return
     yield "        schema:"
     for name, column in types.items():
-        yield f"          - {_scalar(f'{ddl_parser.quoted(name)} {column.sql}')}{_comment(column.reason)}"
+        named = f"{sample.headers[name]!r} in the file" if name in sample.headers else ""
+        reason = "; ".join(filter(None, (named, column.reason)))
+        yield f"          - {scalar(f'{ddl_parser.quoted(name)} {column.sql}')}{comment(reason)}"
 
 
 def _vocabulary(types: Mapping[str, ColumnType], chosen: Merge) -> Iterator[str]:
@@ -115,7 +137,7 @@ def _vocabulary(types: Mapping[str, ColumnType], chosen: Merge) -> Iterator[str]
         renamed["eventTimeColumn"] = (chosen.event_time, "the time at which each row happened")
     if renamed:
         yield "    - kind: SetVocab"
-        yield from (f"      {role}: {_scalar(name)}{_comment(why)}" for role, (name, why) in renamed.items())
+        yield from (f"      {role}: {scalar(name)}{comment(why)}" for role, (name, why) in renamed.items())
 
 
 def _fetch(samples: Sequence[Sample], folder: Path) -> Iterator[str]:
@@ -123,25 +145,26 @@ def _fetch(samples: Sequence[Sample], folder: Path) -> Iterator[str]:
     folders = {sample.place.rpartition("/")[0] for sample in samples}
     if object_stores.is_object(place) and len({sample.place for sample in samples}) > 1 and len(folders) == 1:
         names = [sample.place.rpartition("/")[2] for sample in samples]
-        yield f"kind: FilesGlob{_comment('each object is read once, in the order of names')}"
-        yield f"path: {_scalar(f'{folders.pop()}/{_pattern(*names[:2])}')}"
+        yield f"kind: FilesGlob{comment('each object is read once, in the order of names')}"
+        yield f"path: {scalar(f'{folders.pop()}/{_pattern(names)}')}"
         return
     if "://" in place:
-        yield from ("kind: Url", f"url: {_scalar(place)}")
+        yield from ("kind: Url", f"url: {scalar(place)}")
         return
     paths = [Path(s.place).expanduser().absolute() for s in samples]
-    if len(paths) == 1 or paths[0].parent != paths[1].parent or len(set(paths)) == 1:
-        yield from (f"kind: Url{_comment('this file is read again when it changes')}", f"url: {paths[0].as_uri()}")
+    if len({path.parent for path in paths}) > 1 or len(set(paths)) == 1:
+        yield from (f"kind: Url{comment('this file is read again when it changes')}", f"url: {paths[0].as_uri()}")
         return
     below = paths[0].parent
     where = below.relative_to(folder.absolute()) if below.is_relative_to(folder.absolute()) else below
-    yield f"kind: FilesGlob{_comment('each file is read once, in the order of names')}"
-    yield f"path: {_scalar(str(where / _pattern(paths[0].name, paths[1].name)))}"
+    yield f"kind: FilesGlob{comment('each file is read once, in the order of names')}"
+    yield f"path: {scalar(str(where / _pattern([path.name for path in paths])))}"
 
 
-def _pattern(one: str, other: str) -> str:
-    start = _common_start(one, other)
-    end = _common_start(one[len(start) :][::-1], other[len(start) :][::-1])[::-1]
+def _pattern(names: Sequence[str]) -> str:
+    """Return the glob of the beginning and the end that all names have."""
+    start = reduce(_common_start, names)
+    end = reduce(_common_start, (name[len(start) :][::-1] for name in names))[::-1]
     return re.sub(r"([*?\[])", r"[\1]", start) + "*" + re.sub(r"([*?\[])", r"[\1]", end)
 
 
@@ -157,21 +180,3 @@ def _name(name: str | None, place: str) -> str:
         return str(DatasetAlias.parse(text))
     except ValueError as e:
         raise InvalidInput(f"{e}: choose another name with --name") from None
-
-
-def _scalar(value: Any) -> str:
-    """Return a value as YAML on one line: plain if that is unambiguous, else quoted."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    text = str(value)
-    is_plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_./-]*( [A-Z]+(\(\d+,\d+\))?)?", text)
-    is_word = text.lower() in ("yes", "no", "on", "off", "y", "n", "true", "false", "null")
-    return text if is_plain and not is_word else json.dumps(text, ensure_ascii=False)
-
-
-def _comment(reason: str) -> str:
-    return f"  # {_printable(reason)}" if reason else ""
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() else " " for c in text)

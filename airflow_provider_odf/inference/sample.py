@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from airflow_provider_odf import object_stores
@@ -24,7 +27,10 @@ Options: TypeAlias = dict[str, tuple[Any, str]]
 """Options of the read step by name in a manifest, each with the reason why it was chosen."""
 
 _SEPARATORS = (",", ";", "\t", "|")
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK\x03\x04": "zip or xlsx", b"BZh": "bzip2", b"\xfd7zX": "xz"}
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_COMPRESSED = {b"BZh": "bzip2", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_XLSX = "xl/workbook.xml"
+"""A file that every workbook of Excel has."""
 _WIDEST_KEY = 3
 _MOST_COLUMNS = 8
 """Columns of which combinations are tried."""
@@ -33,14 +39,25 @@ _NAMES = ("id", "key", "code", "uuid", "number", "no", "nr", "sku", "name")
 
 
 @dataclass(frozen=True)
+class Archive:
+    """How a file is compressed: ``Gzip`` or ``Zip``, and the file in it, if it has several."""
+
+    form: str
+    path: str | None = None
+
+
+@dataclass(frozen=True)
 class Sample:
-    """Rows of a file: texts or None for CSV, JSON values, or Python values of Parquet."""
+    """Rows of a file: texts or None for CSV, JSON values, or Python values of Parquet. ``headers`` are the names in the
+    file of columns that have others; ``archive`` is the Decompress step of a compressed file."""
 
     place: str
     kind: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     options: Options = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    archive: Archive | None = None
 
     @property
     def is_text(self) -> bool:
@@ -59,13 +76,49 @@ def read(place: str) -> Sample:
     :raises SourceUnavailable: the URL cannot be fetched.
     :raises StorageError: the object cannot be read.
     """
-    data = _fetch(place)
+    data, archive = _extracted(place, _fetch(place))
     if compression := next((name for magic, name in _COMPRESSED.items() if data.startswith(magic)), None):
         raise InvalidInput(f"{place}: the file is {compression}: extract it, and use the file in it as the sample")
     sample = _parquet(place, data) if data.startswith(b"PAR1") else _text(place, data)
     if not sample.rows:
         raise InvalidInput(f"{place}: the sample has no rows: use a file with typical rows")
-    return sample
+    return replace(sample, archive=archive)
+
+
+def _extracted(place: str, data: bytes) -> tuple[bytes, Archive | None]:
+    """Return the content of a file, and how it is compressed."""
+    try:
+        if data.startswith(_GZIP):
+            with gzip.open(io.BytesIO(data)) as stream:
+                return _limited(place, stream), Archive("Gzip")
+        if data.startswith(_ZIP):
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                chosen, is_only = _largest(place, archive)
+                with archive.open(chosen) as stream:
+                    return _limited(place, stream), Archive("Zip", None if is_only else chosen)
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError) as e:
+        raise InvalidInput(f"{place}: the file cannot be extracted: {e}") from e
+    return data, None
+
+
+def _largest(place: str, archive: zipfile.ZipFile) -> tuple[str, bool]:
+    """Return the name of the largest file of an archive, and whether it is the only one."""
+    sizes = {entry.filename: entry.file_size for entry in archive.infolist() if not entry.is_dir() and entry.file_size}
+    if _XLSX in sizes:
+        raise InvalidInput(
+            f"{place}: the file is a workbook of Excel, which no read step reads: save its sheet as CSV, or convert it "
+            "in a Pipe step of the manifest, or in a task before PushSourceOperator"
+        )
+    if not sizes:
+        raise InvalidInput(f"{place}: the zip file has no file with content")
+    return max(sizes, key=lambda name: sizes[name]), len(sizes) == 1
+
+
+def _limited(place: str, stream: IO[bytes] | gzip.GzipFile) -> bytes:
+    data = stream.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise InvalidInput(f"{place}: a sample has at most {MAX_BYTES >> 20} MiB: use the first rows of the file")
+    return data
 
 
 def _fetch(place: str) -> bytes:
@@ -185,7 +238,10 @@ def _json_lines(place: str, text: str, options: Options) -> Sample:
 
 
 def _features(place: str, kind: str, features: Sequence[Any]) -> Sample:
-    return _objects(place, kind, [{**f.get("properties", {}), "geometry": f.get("geometry")} for f in features], {})
+    records = [{**(f.get("properties") or {}), "geometry": f.get("geometry")} for f in features]
+    if all(record["geometry"] is None for record in records):  # a column without any value says nothing
+        records = [{name: value for name, value in record.items() if name != "geometry"} for record in records]
+    return _objects(place, kind, records, {})
 
 
 def _objects(place: str, kind: str, records: Sequence[Any], options: Options) -> Sample:
@@ -215,7 +271,9 @@ def _csv(place: str, text: str, options: Options) -> Sample:
     options["header"] = has_header, "the first line has names" if has_header else "the first line has values"
     names = records[0] if has_header else [""] * width
     rows = tuple(tuple(cell if cell != "" else None for cell in record) for record in records[has_header:])
-    return Sample(place, "Csv", tuple(_names(names)), rows, options)
+    columns = tuple(_names(names))
+    headers = {column: name for column, name in zip(columns, names, strict=True) if name and column != name.lower()}
+    return Sample(place, "Csv", columns, rows, options, headers)
 
 
 def _separator(text: str) -> str:
@@ -248,9 +306,9 @@ class Merge:
 
 
 def merge_of(samples: Sequence[Sample], types: Mapping[str, ColumnType]) -> Merge:
-    """Return the merge strategy that fits one or two samples of a source."""
+    """Return the merge strategy that fits samples of a source, the oldest first."""
     candidates = list(_keys(samples, types))
-    times = [n for n, t in types.items() if t.sql in ("DATE", "TIMESTAMP") and _is_full(samples, n)]
+    times = [n for n, t in types.items() if t.sql in ("DATE", "TIMESTAMP") and is_full(samples, n)]
     time = times[0] if times else None
     if not candidates:
         why = ". ".join(
@@ -263,7 +321,7 @@ def merge_of(samples: Sequence[Sample], types: Mapping[str, ColumnType]) -> Merg
 
 
 def _about(key: Sequence[str], others: Sequence[Sequence[str]], samples: Sequence[Sample]) -> str:
-    where = "both samples" if len(samples) > 1 else "the sample"
+    where = {1: "the sample", 2: "both samples"}.get(len(samples), "all samples")
     about = f"{', '.join(key)} {'is' if len(key) == 1 else 'are'} unique and never null in {where}"
     also = [other[0] if len(other) == 1 else f"({', '.join(other)})" for other in others]
     return f"{about}, as {'are' if len(also) > 1 else 'is'} {listed(also)}" if also else about
@@ -275,13 +333,14 @@ def _strategy(samples: Sequence[Sample], key: Sequence[str], time: str | None) -
             "assumes that each file has all current rows. If files have only new rows, use Ledger. "
             "A second sample, `odf new A B`, shows it"
         )
-    before, after = (_by_key(sample, key, samples[0].columns) for sample in samples)
+    before, after = (_by_key(sample, key, samples[0].columns) for sample in (samples[0], samples[-1]))
     shared = before.keys() & after.keys()
     changed, gone = sum(before[k] != after[k] for k in shared), len(before) - len(shared)
     if changed:
-        return "Snapshot", f"{counted(changed, 'row')} of both samples changed under the same key"
+        first_and_last = "both samples" if len(samples) == 2 else "the first and the last sample"
+        return "Snapshot", f"{counted(changed, 'row')} of {first_and_last} changed under the same key"
     if not shared:
-        return "Ledger", "the second sample has only new keys, so each file has new rows"
+        return "Ledger", f"the {_last(samples)} sample has only new keys, so each file has new rows"
     if gone:
         return "Snapshot", f"{counted(gone, 'row')} of the first sample disappeared"
     if time is not None and len(after) > len(before):
@@ -289,9 +348,14 @@ def _strategy(samples: Sequence[Sample], key: Sequence[str], time: str | None) -
     return "Snapshot", "nothing shows that rows are events: they have no times, or none was added"
 
 
+def _last(samples: Sequence[Sample]) -> str:
+    return "second" if len(samples) == 2 else "last"
+
+
 def _again(samples: Sequence[Sample]) -> Iterator[str]:
-    if len(samples) > 1 and (again := len(set(map(repr, samples[0].rows)) & set(map(repr, samples[1].rows)))):
-        yield f"the second sample repeats {counted(again, 'row')} of the first one, which would be added again"
+    if len(samples) > 1 and (again := len(set(map(repr, samples[0].rows)) & set(map(repr, samples[-1].rows)))):
+        what = f"the {_last(samples)} sample repeats {counted(again, 'row')} of the first one"
+        yield f"{what}, which would be added again"
 
 
 def _by_key(sample: Sample, key: Sequence[str], columns: Sequence[str]) -> dict[tuple[Any, ...], str]:
@@ -304,7 +368,7 @@ def _by_key(sample: Sample, key: Sequence[str], columns: Sequence[str]) -> dict[
 def _keys(samples: Sequence[Sample], types: Mapping[str, ColumnType]) -> Iterator[tuple[str, ...]]:
     """Yield the narrowest keys, the likeliest first."""
     usable = [n for n, t in types.items() if t.sql not in ("DOUBLE", "BOOLEAN") and "nested" not in t.reason]
-    usable = sorted((n for n in usable if _is_full(samples, n)), key=lambda n: _rank(n, types[n], list(types)))
+    usable = sorted((n for n in usable if is_full(samples, n)), key=lambda n: _rank(n, types[n], list(types)))
     for width in range(1, _WIDEST_KEY + 1):
         # Of several columns, the first ones say what a row is about; the last ones are measured.
         columns = usable if width == 1 else [n for n in types if n in usable][:_MOST_COLUMNS]
@@ -319,7 +383,8 @@ def _rank(name: str, kind: ColumnType, order: Sequence[str]) -> tuple[bool, bool
     return kind.sql in ("DATE", "TIMESTAMP") or kind.sql.startswith("DECIMAL"), not is_named, order.index(name)
 
 
-def _is_full(samples: Sequence[Sample], name: str) -> bool:
+def is_full(samples: Sequence[Sample], name: str) -> bool:
+    """Return whether all samples have a column, and no null in it."""
     return all(name in s.columns and None not in s.values(name) for s in samples)
 
 

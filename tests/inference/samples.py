@@ -1,5 +1,6 @@
 """Samples of sources as people have them, one per form."""
 
+import gzip
 import io
 
 import pyarrow as pa
@@ -29,4 +30,5 @@ SAMPLES: dict[str, bytes] = {
     "places.geojson": b'{"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"id": 1, '
     b'"name": "park"}, "geometry": {"type": "Point", "coordinates": [1.5, 2]}}]}',
     "prices.parquet": _parquet(),
+    "packed.csv.gz": gzip.compress(b"id,value\n1,a\n2,b\n"),
 }
