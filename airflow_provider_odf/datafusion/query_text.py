@@ -100,6 +100,7 @@ class QueryProblem(Exception):
 
 _NOT_A_QUERY = re.compile(r"(?:DDL|DML|Statement) not supported: (\w+)|Unsupported SQL statement: (\w+)|^(SHOW) ")
 _PLACE = re.compile(r" at Line: (\d+), Column: (\d+)")
+_AT_END = re.compile(r"found: EOF\b")
 _ADVICE = re.compile(r"\bDid you mean '(.+)'\?")
 _HINTS = re.compile(
     r"Column names are case sensitive\..*?configuration\.|Backtrace:.*|\(DataType: \w+\)\."
@@ -154,6 +155,8 @@ def _squeezed(text: str) -> str:
 def _place(text: str, query: str) -> tuple[int, int]:
     if match := _PLACE.search(text):
         return int(match[1]), int(match[2])
+    if _AT_END.search(text):
+        return line_and_column(query, len(query.rstrip()))
     for pattern in _NAMES:
         name = named[1] if (named := pattern.search(text)) else ""
         position = query.find(name) if re.fullmatch(r"\W+", name) else position_of(query, name) if name else None

@@ -30,8 +30,8 @@ def parse(text: str, schema: pa.Schema) -> pc.Expression:
     try:
         plan = context.table(_TABLE).filter(text).execution_plan().display_indent()
     except Exception as e:
-        found = problem(e, text, 0)
-        raise InvalidInput(f"condition {text!r}: {found.message.replace(f'{_TABLE}.', '')}") from e
+        found = str(problem(e, text, 0)).replace(f"{_TABLE}.", "")
+        raise InvalidInput(f"condition {text!r}: {found}") from e
     if rows.condition is None or "FilterExec" in plan:
         raise InvalidInput(f"condition {text!r}: only SQL can compute it: use `store.sql` with WHERE instead")
     return rows.condition

@@ -56,7 +56,7 @@ class Rows(ABC):
         try:
             import polars as pl
         except ImportError as e:
-            raise InvalidInput("the package polars is not installed: `pip install polars`") from e
+            raise InvalidInput("polars is not installed: `pip install 'airflow-provider-odf[polars]'`") from e
         frame = pl.from_arrow(self.to_table())
         assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table is a frame
         return frame

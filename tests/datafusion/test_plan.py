@@ -39,6 +39,7 @@ def test_the_result_is_known_before_there_are_rows() -> None:
 @pytest.mark.parametrize(
     ("query", "message"),
     [
+        ("select id\n from ", "query 1, 2:6: Expected: identifier, found: EOF"),
         ("selec 1", "query 1, 1:1: Expected: an SQL statement, found: selec"),
         ("select id,\n  (1 + from input", "query 1, 2:13: Expected: ), found: input"),
         ("select 'x", "query 1, 1:8: Unterminated string literal"),

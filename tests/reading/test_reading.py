@@ -196,6 +196,7 @@ def test_columns_and_conditions_that_do_not_fit(dataset):
         (lambda: dataset.history().where("id >"), "condition 'id >': Expected: an expression, found: EOF"),
         (lambda: dataset.history().where("id > 1) OR (1 = 1"), "Expected: end of expression, found: )"),
         (lambda: dataset.history().where("upper(value) = 'A'"), "only SQL can compute it: use `store.sql` with WHERE"),
+        (lambda: dataset.current().where("valu = 'a'"), "(did you mean `value`?)"),
         (lambda: dataset.current().where("op = 0"), "No field named op"),
         (lambda: dataset.history().where(pc.field("nope") == 1), "cannot filter by (nope == 1): No match for FieldRef"),
         (lambda: dataset.history().where(pc.field("id") + 1), "must evaluate to bool"),
@@ -281,7 +282,7 @@ def test_polars(dataset):
 
 def test_polars_that_is_not_installed(dataset, monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(InvalidInput, match="the package polars is not installed: `pip install polars`"):
+    with pytest.raises(InvalidInput, match=r"polars is not installed: `pip install 'airflow-provider-odf\[polars\]'`"):
         dataset.current().to_polars()
 
 
