@@ -26,7 +26,7 @@ from airflow_provider_odf.cli.options import (
     problem_json,
 )
 from airflow_provider_odf.error_conversion import as_odf_error
-from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Problem
+from airflow_provider_odf.errors import InvalidInput, ManifestInvalid, Place, Problem, SourceError
 from airflow_provider_odf.evolution.analysis import Ask, analyzed_transform, recorded_evaluation
 from airflow_provider_odf.evolution.difference import Change, Difference
 from airflow_provider_odf.evolution.inputs import has_new_input, linked, with_ids
@@ -48,6 +48,14 @@ def plan(
     store: StoreOption = None,
     input_store: InputStoresOption = None,
     how: FormatOption = "table",
+    suggest: Annotated[
+        bool,
+        typer.Option(
+            "--suggest",
+            help="Also compare the newest file of each source with its schema, and show edits that take in "
+            "the columns it does not declare.",
+        ),
+    ] = False,
 ) -> None:
     """Show the blocks that a run would append before the data, with their changes, or why a change is refused.
 
@@ -63,6 +71,8 @@ def plan(
         for manifest in loaded.manifests:
             alias = str(manifest.snapshot.alias)
             try:
+                if suggest:
+                    _suggest(manifest)
                 plans.append(_planned(target, manifest, declared, lambda request: runner.submit(request).result()))
             except ManifestInvalid as e:
                 plans.append(Plan(alias, False, problems=tuple(e.problems)))
@@ -75,6 +85,21 @@ def plan(
     if not loaded.manifests:
         raise InvalidInput(no_manifests(manifests))
     raise typer.Exit(2 if any(plan.problems for plan in plans) else int(bool(unreadable)))
+
+
+def _suggest(manifest: Manifest) -> None:
+    """Print the edit of a manifest that takes in the columns of its newest file, on standard error."""
+    from airflow_provider_odf.inference.undeclared import undeclared
+
+    try:
+        found = undeclared(manifest)
+    except (InvalidInput, SourceError) as e:
+        print(near(f"{manifest.snapshot.alias}: no suggestion: {e}"), file=sys.stderr)
+        return
+    if found is not None:
+        what = f"{found.file} has columns that the schema does not declare. To take them in, add:"
+        print(near(f"{found.place}: suggestion: {what}"), file=sys.stderr)
+        print("\n".join(f"  {line}" for line in found.lines), file=sys.stderr)
 
 
 def _planned(store: Store, manifest: Manifest, declared: Collection[DatasetAlias], ask: Ask) -> Plan:

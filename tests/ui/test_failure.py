@@ -130,7 +130,8 @@ def test_what_runs_said(open_page, numbers, say):
     page = shown(open_page(PAGE, role="user"))
     start = page.lines.index("What runs said")
     assert page.lines[start + 1].startswith(
-        "in.csv: ignored columns that are not in the schema: <b>extra run by_hand, 20"
+        "in.csv: ignored columns that are not in the schema: <b>extra "
+        "(odf plan MANIFEST --suggest shows how to add them) run by_hand, 20"
     )
     assert page.lines[start + 2].startswith("skipped files: late.csv run by_hand, 20")
     assert page.links["by_hand"] == "/dags/acme.numbers/runs/by_hand"
