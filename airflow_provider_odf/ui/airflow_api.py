@@ -264,23 +264,27 @@ async def publications(
     return list(_publications(dags, assets, runs, tasks)), total
 
 
-async def connected(request: Request, dag_id: str, limit: int) -> list[Publication]:
-    """Return the DAG, and DAGs whose datasets it is computed from or that are computed from its own, nearest first.
-    Those that the user may not read are left out.
+async def connected(request: Request, dag_id: str, limit: int, levels: int | None = None) -> list[Publication]:
+    """Return the DAG, and DAGs whose datasets it is computed from or that its own start, nearest first. Those that the
+    user may not read are left out; those that publish no dataset have no URI.
 
     :param limit: number of DAGs after which no more are looked for.
+    :param levels: how many datasets away a DAG may be, None for any number.
     :raises HTTPException: the user may not read assets.
     """
     api = Api(request)
     known: dict[str, Publication] = {}
-    above, below = {dag_id}, {dag_id}
+    above, below, level = {dag_id}, {dag_id}, 0
     while (wanted := sorted((above | below) - known.keys())) and len(known) < limit:
+        if levels is not None and level > levels:
+            break
         dags = [d for d in await api.entries("dags", dag_id_pattern="|".join(wanted)) if d["dag_id"] in wanted]
         new = {p.dag_id: p for p in _publications(dags, await api.assets_of(dags))}
         known |= new
         above = {i.dag_id for p in new.values() if p.dag_id in above for i in p.inputs if i.dag_id is not None}
         below = {derivative for p in new.values() if p.dag_id in below for derivative in p.derivatives}
-    return [publication for publication in known.values() if publication.uri][:limit]
+        level += 1
+    return list(known.values())[:limit]
 
 
 def _publications(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
-from urllib.parse import urlencode
+from typing import Annotated, Literal, NamedTuple
+from urllib.parse import quote, urlencode
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
+from pydantic import BaseModel
 
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.lineage.column_graph import (
@@ -23,6 +24,7 @@ from airflow_provider_odf.lineage.column_graph import (
     upstream,
     uses_of_columns,
 )
+from airflow_provider_odf.operators.links import airflow_path
 from airflow_provider_odf.ui.airflow_api import Publication, connected
 from airflow_provider_odf.ui.catalog_page import CatalogQuery
 from airflow_provider_odf.ui.pages import render
@@ -58,31 +60,57 @@ class Place(NamedTuple):
     link: str
 
 
-async def _connected(request: Request, dag_id: str) -> list[Publication]:
-    return await connected(request, dag_id, _DATASETS)
+class GraphQuery(BaseModel):
+    """Parameters of a graph: how many datasets away others may be, empty for any number; the size of the drawing in
+    percent; and whether sources are left out."""
+
+    levels: Literal["", "1", "2", "3"] = ""
+    zoom: Literal["100", "75", "50", "25"] = "100"
+    sources: Literal["shown", "hidden"] = "shown"
 
 
-async def _listed(request: Request, query: Annotated[CatalogQuery, Query()]) -> tuple[list[Publication], int]:
+class LineageQuery(GraphQuery):
+    """Parameters of the graph of a dataset, and the column to follow in it."""
+
+    column: str = ""
+
+
+class ListQuery(CatalogQuery, GraphQuery):
+    """Parameters of the graph of all datasets: those of the catalog count, too."""
+
+
+async def _connected(request: Request, dag_id: str, view: Annotated[LineageQuery, Query()]) -> list[Publication]:
+    return await connected(request, dag_id, _DATASETS, int(view.levels) if view.levels else None)
+
+
+async def _listed(request: Request, query: Annotated[ListQuery, Query()]) -> tuple[list[Publication], int]:
     return await query.publications(request, _DATASETS)
 
 
 def lineage(
-    subject: SubjectOf, around: Annotated[list[Publication], Depends(_connected)], column: Annotated[str, Query()] = ""
+    subject: SubjectOf,
+    around: Annotated[list[Publication], Depends(_connected)],
+    view: Annotated[LineageQuery, Query()],
 ) -> HTMLResponse:
-    """Return the graph around a dataset. ``column`` is one of its columns to follow."""
-    key = subject.publication.dag_id
-    graph = related(_graph(around), key)
+    """Return the graph around a dataset."""
+    key, column = subject.publication.dag_id, view.column
+    members = [publication for publication in around if publication.uri]
+    graph = related(_graph(members), key)
     columns = graph[key].columns
     if column and column not in columns:
         known = suggestion(column, columns)
         raise InvalidInput(f"dataset {subject.publication.alias} has no column {column!r} ({known})")
     followed = upstream(graph, key, column) | downstream(graph, key, column) if column else set()
-    links, uses = _links(graph, around), uses_of_columns(graph)
+    links, uses = _links(graph, members), uses_of_columns(graph)
+    readers = {node.key: node for node in _readers(graph, around)}
+    shown = _shown({**graph, **readers}, view)
+    links |= {node.key: airflow_path(f"/dags/{quote(node.label, safe='')}") for node in readers.values()}
     return subject.render(
         "lineage.html",
         "/lineage",
-        graph=graph,
-        drawing=draw(graph, links, key, frozenset(followed)),
+        graph=shown,
+        drawing=draw(shown, links, key, frozenset(followed)),
+        view=view,
         column=column,
         columns=[(_place(graph, links, (key, name)), *_places_of(graph, links, uses, (key, name))) for name in columns],
         rows=_places(graph, links, graph[key].rows),
@@ -91,11 +119,11 @@ def lineage(
 
 
 def all_lineage(
-    query: Annotated[CatalogQuery, Query()], listed: Annotated[tuple[list[Publication], int], Depends(_listed)]
+    query: Annotated[ListQuery, Query()], listed: Annotated[tuple[list[Publication], int], Depends(_listed)]
 ) -> HTMLResponse:
     """Return the graph of all datasets of DAGs that the user may read, some on a page."""
     listed_publications, total = listed
-    graph = _graph([publication for publication in listed_publications if publication.uri])
+    graph = _shown(_graph([publication for publication in listed_publications if publication.uri]), query)
     drawing = draw(graph, _links(graph, listed_publications), "", frozenset())
     last = max(1, -(-total // _DATASETS))
     return render("all_lineage.html", graph=graph, drawing=drawing, query=query, total=total, last=last)
@@ -103,6 +131,19 @@ def all_lineage(
 
 def _graph(members: Iterable[Publication]) -> Graph:
     return graph_of({publication.dag_id: _member(publication) for publication in members})
+
+
+def _readers(graph: Graph, around: Iterable[Publication]) -> Iterator[GraphNode]:
+    """Yield the DAGs that datasets of a graph start and that publish no dataset."""
+    for reader in (publication for publication in around if not publication.uri):
+        read = tuple(p.dag_id for p in around if p.dag_id in graph and reader.dag_id in p.derivatives)
+        if read:
+            yield GraphNode(f"dag {reader.dag_id}", reader.dag_id, "DAG", inputs=read)
+
+
+def _shown(graph: Graph, view: GraphQuery) -> Graph:
+    """Return the nodes of a graph that a page shows."""
+    return {key: node for key, node in graph.items() if view.sources == "shown" or node.kind != "Source"}
 
 
 def _member(publication: Publication) -> Member:

@@ -50,19 +50,34 @@ def test_the_graph_of_a_dataset(open_page, sums):
         "Source file:///x.csv",
         "Root acme/numbers",
         "Derivative acme/sums",
+        "DAG daily_report",
     ]
-    assert response.text.count('<path class="edge" ') == 2
+    assert response.text.count('<path class="edge" ') == 3
     start = page.lines.index("Datasets and sources")
-    assert page.lines[start + 4 : start + 13] == [
+    assert page.lines[start + 4 : start + 16] == [
         *["file:///x.csv", "Source", "nothing"],
         *["acme/numbers", "Root", "file:///x.csv"],
         *["acme/sums", "Derivative", "acme/numbers"],
+        *["daily_report", "DAG", "acme/numbers"],
     ]
+    assert '<a target="_top" href="/dags/daily_report"><bdi>daily_report</bdi></a>' in response.text
     assert '<a href="/odf/datasets/acme.sums/lineage"><bdi>acme/sums</bdi></a>' in response.text
     row = page.lines[page.lines.index("id") :]
     assert row[:4] == ["id", "file:///x.csv: id (unchanged)", "file:///x.csv: id", "acme/sums: ids"]
     assert "<script>\\u202ex" in page.lines
     assert " style=" not in response.text
+
+
+def test_a_part_of_the_graph(open_page, sums):
+    """How far away others may be, without sources, and in half the size."""
+    near = open_page("/datasets/acme.sums/lineage?levels=1&sources=hidden&zoom=50")
+    assert re.findall(r"<title>(\w+ [^<]*)</title>", near.text)[1:] == ["Root acme/numbers", "Derivative acme/sums"]
+    whole = open_page("/datasets/acme.sums/lineage?sources=hidden")
+    sizes = [[int(size) for size in re.search(r'width="(\d+)" height="(\d+)"', t.text).groups()] for t in (near, whole)]
+    assert [size // 2 for size in sizes[1]] == sizes[0]
+    assert shown(near).lines.count("1 dataset") == 1
+    assert "Source" not in re.findall(r"<title>(\w+) ", open_page("/lineage?sources=hidden").text)
+    assert "levels: Input should be" in shown(open_page("/datasets/acme.sums/lineage?levels=9"), 422).lines[2]
 
 
 def test_a_column_is_followed_to_its_file(open_page, sums):
