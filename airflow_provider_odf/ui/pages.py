@@ -30,7 +30,8 @@ SCRIPT = (
     'theme();addEventListener("storage",theme);dark.addEventListener("change",theme);'
     # The frame that Airflow shows pages in may not lead its whole window elsewhere; a link of the window may.
     'addEventListener("click",event=>{const link=event.target.closest("a[target=_top]");if(!link||self===top)return;'
-    'event.preventDefault();const outside=top.document.createElement("a");outside.href=link.href;outside.click()});'
+    'try{const outside=top.document.createElement("a");outside.href=link.href;outside.click();event.preventDefault()}'
+    "catch{}});"
 )
 """The only script of pages: the theme of Airflow, and links that leave its frame."""
 
