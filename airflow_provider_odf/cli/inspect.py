@@ -28,6 +28,7 @@ from airflow_provider_odf.cli.options import (
     near,
     print_rows,
     ref_or_block,
+    status_line,
 )
 from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
@@ -139,7 +140,8 @@ def export(
         scan = dataset.current() if as_of is None else dataset.as_of(as_of)
     if output is not None:
         target = absolute(str(output))
-        rows = exports.export_file(scan, form, target)
+        with status_line() as tell:
+            rows = exports.export_file(scan, form, target, lambda n: tell(f"{dataset.name}: {counted(n, 'row')}"))
         print(near(f"{dataset.name}: {counted(rows, 'row')} as of block {scan.block[:13]} in {target}"))
     elif form == "parquet" and sys.stdout.isatty():
         raise InvalidInput("Parquet is binary: name a file with --output, or pipe the output")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -164,6 +165,20 @@ def near(message: object) -> str:
     here = os.getcwd()
     # Not within a URI, nor at the end of another path.
     return re.sub(rf"(?<![\w/:.-]){re.escape(here)}/", "", str(message)) if here != "/" else str(message)
+
+
+@contextlib.contextmanager
+def status_line() -> Iterator[Callable[[str], None]]:
+    """Yield what shows a text in a line of the terminal while a command works, on standard error: the newest one
+    replaces the one before, and the line goes with the end of the work. Without a terminal nothing is shown."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status("") as line:
+        yield lambda text: line.update(Text(text))
 
 
 def print_json(value: object) -> None:

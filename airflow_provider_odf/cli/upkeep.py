@@ -25,6 +25,7 @@ from airflow_provider_odf.cli.options import (
     open_store,
     print_json,
     print_rows,
+    status_line,
 )
 from airflow_provider_odf.cycle import garbage
 from airflow_provider_odf.cycle import reset as resets
@@ -67,7 +68,8 @@ def verify(
         ask: Ask | None = (lambda request: runner.submit(request).result()) if is_replayed else None
         for name in names:
             try:
-                row = _verify(target, name, ask, is_quick=is_quick)
+                with status_line() as tell:
+                    row = _verify(target, name, ask, tell, is_quick=is_quick)
             except (DatasetNotFound, InvalidInput) as e:
                 print(near(e), file=sys.stderr)
                 code = 2
@@ -85,10 +87,11 @@ def verify(
     raise typer.Exit(code)
 
 
-def _verify(store: Store, name: str, ask: Ask | None, *, is_quick: bool) -> dict[str, Any]:
+def _verify(store: Store, name: str, ask: Ask | None, tell: Callable[[str], None], *, is_quick: bool) -> dict[str, Any]:
     """Return the name of a dataset and the numbers of what was verified: with an engine, also what its inputs give."""
     dataset = store.dataset(name)
-    row: dict[str, Any] = {"dataset": str(dataset.alias), **asdict(verify_dataset(dataset, is_quick=is_quick))}
+    verified = verify_dataset(dataset, progress=lambda step: tell(f"{dataset.alias}: {step}"), is_quick=is_quick)
+    row: dict[str, Any] = {"dataset": str(dataset.alias), **asdict(verified)}
     if ask is not None and (replayed := replay_transforms(store, dataset, ask)).transformations:
         row["transformations"] = replayed.transformations
     return row

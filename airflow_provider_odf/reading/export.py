@@ -42,15 +42,21 @@ class Rows(Protocol):
     def to_arrow(self) -> pa.RecordBatchReader: ...
 
 
-def export(rows: Rows, form: str, target: BinaryIO) -> int:
+def export(rows: Rows, form: str, target: BinaryIO, tell: Callable[[int], None] | None = None) -> int:
     """Write rows to a stream as ``parquet``, ``csv`` or ``ndjson``, batch by batch. Return their number.
 
     CSV and NdJson have the values of ``odf state --format csv`` and JSON; Parquet has the dataset's types.
 
+    :param tell: called with the number of rows that are written, after each batch.
     :raises InvalidInput: no columns are known yet.
     :raises ChainCorrupted: a slice is missing, or differs from its hash.
     """
-    return sum(_written(rows, form, target))
+    count = 0
+    for written in _written(rows, form, target):
+        count += written
+        if tell is not None:
+            tell(count)
+    return count
 
 
 def stream(rows: Rows, form: str) -> Iterator[bytes]:
@@ -87,9 +93,10 @@ class _Pending(io.BytesIO):
         return content
 
 
-def export_file(rows: Rows, form: str, path: Path) -> int:
+def export_file(rows: Rows, form: str, path: Path, tell: Callable[[int], None] | None = None) -> int:
     """Write rows to a file, which is replaced when the new one is complete. Return their number.
 
+    :param tell: as that of `export`.
     :raises StorageError: the file cannot be written.
     :raises InvalidInput: as `export`, or there is no such folder.
     """
@@ -100,7 +107,7 @@ def export_file(rows: Rows, form: str, path: Path) -> int:
         cleanup.callback(pending.unlink, missing_ok=True)
         with pending.open("xb") as target:
             as_user(pending)
-            count = export(rows, form, target)
+            count = export(rows, form, target, tell)
             target.flush()
             os.fsync(target.fileno())
         pending.replace(path)
