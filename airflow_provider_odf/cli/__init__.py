@@ -49,6 +49,7 @@ _COMMANDS = {
     "contract": "contract.contract",
     "block": "inspect.block",
     "lineage": "lineage.lineage",
+    "completion": "completion.completion",
 }
 """Command -> module and function."""
 _GROUPS = ("rejected", "contract", "block", "lineage")
@@ -135,6 +136,10 @@ def main() -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     leave_out_pandas()
     close_to_others()
+    if "_ODF_COMPLETE" in os.environ:  # A shell asks for completions.
+        from airflow_provider_odf.cli.completion import set_up
+
+        set_up()
     try:
         app()
     except (InvalidInput, DatasetNotFound) as e:

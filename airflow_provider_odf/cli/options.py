@@ -45,7 +45,20 @@ InputStoresOption = Annotated[
         show_default="none",
     ),
 ]
-NameArgument = Annotated[str, typer.Argument(help="Name of a dataset in the store.", metavar="NAME")]
+
+
+def _names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Return the datasets that a shell completes a text to, none if the store cannot be read."""
+    with contextlib.suppress(Exception):
+        store = existing_store(ctx.params.get("store") or os.environ.get("ODF_STORE"))
+        names = (str(dataset.alias) for dataset in store.datasets())
+        return [name for name in names if name.startswith(incomplete)]
+    return []
+
+
+NameArgument = Annotated[
+    str, typer.Argument(help="Name of a dataset in the store.", metavar="NAME", autocompletion=_names)
+]
 RefOption = Annotated[
     str | None,
     typer.Option(
