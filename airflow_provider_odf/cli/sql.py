@@ -115,11 +115,17 @@ class _Prompt:
         """Ask for queries until the end of the input."""
         print('Queries end with a semicolon; .help says more. Names with a dash or dot are quoted: "bike-stations".')
         with self._line_editor():
-            while (text := self._read()) is not None:
+            is_given_up = False
+            while True:
                 try:
+                    if is_given_up:  # here, where another Ctrl-C does no harm
+                        is_given_up = False
+                        print()
+                    if (text := self._read()) is None:
+                        return
                     self._answer(text)
                 except KeyboardInterrupt:
-                    print("stopped")
+                    is_given_up = True
                 except Exception as e:  # any error: the next query may be valid
                     print(near(as_odf_error(e)), file=sys.stderr)
 
@@ -129,9 +135,6 @@ class _Prompt:
         while True:
             try:
                 lines.append(input(_MORE if lines else _PROMPT))
-            except KeyboardInterrupt:
-                print()
-                lines = []
             except EOFError:
                 print()
                 return None

@@ -29,8 +29,10 @@ SCRIPT = (
     'document.documentElement.dataset.theme=kept==="dark"||(kept!=="light"&&dark.matches)?"dark":"light"}'
     'theme();addEventListener("storage",theme);dark.addEventListener("change",theme);'
     # The frame that Airflow shows pages in may not lead its whole window elsewhere; a link of the window may.
-    'addEventListener("click",event=>{const link=event.target.closest("a[target=_top]");if(!link||self===top)return;'
-    'try{const outside=top.document.createElement("a");outside.href=link.href;outside.click();event.preventDefault()}'
+    'addEventListener("click",event=>{const link=event.target.closest("a[target=_top]");'
+    "if(!link||self===top||event.ctrlKey||event.metaKey||event.shiftKey)return;"
+    'try{const outside=top.document.createElement("a");outside.href=link.getAttribute("href");outside.click();'
+    "event.preventDefault()}"
     "catch{}});"
 )
 """The only script of pages: the theme of Airflow, and links that leave its frame."""

@@ -37,6 +37,15 @@ content:
       description: Visits of a shop.
 """
 BROKEN = VISITS.replace("visits", "returns").replace("Visits", "Returns")
+REPORT = """\
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG
+
+from airflow_provider_odf import OdfHook
+
+with DAG("price_report", schedule=[OdfHook().asset("coffee-prices")]):
+    EmptyOperator(task_id="report")
+"""
 LOADER = "# airflow dag\nfrom airflow_provider_odf import build_dags\n\nglobals().update(build_dags(__file__))\n"
 ODF = str(Path(sys.executable).with_name("odf"))
 
@@ -101,6 +110,7 @@ def copy_dags(dags):
     write_visits(dags / "data" / "visits")
     (dags / "odf.yaml").write_text("defaults: {schedule: null}\n")
     (dags / "odf.py").write_text(LOADER)
+    (dags / "price_report.py").write_text(REPORT)
 
 
 def write_visits(folder):

@@ -128,6 +128,15 @@ def test_links_between_pages_stay_in_the_frame(logged_in):
         frame.get_by_role("heading", name="coffee-prices").wait_for()
 
 
+def test_a_dag_in_a_graph_leaves_the_frame(logged_in):
+    with logged_in("viewer") as page:
+        page.goto("/dags/coffee-prices/plugin/odf-dataset")
+        frame = page.frame_locator("iframe")
+        frame.get_by_role("link", name="Lineage", exact=True).click()
+        frame.locator("g.node.dag").click()
+        page.wait_for_url("**/dags/price_report**")
+
+
 def test_a_deep_link_leads_to_the_login_and_back(browser, site):
     context = browser.new_context(base_url=site.address)
     page = context.new_page()

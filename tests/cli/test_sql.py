@@ -5,6 +5,7 @@ import pty
 import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -123,34 +124,48 @@ class Terminal:
         self.pid, self.file = pty.fork()
         if self.pid == 0:
             os.execve(ODF, [str(ODF), "sql"], environment)
-        self.seen = ""
+        self.seen = self.all = ""
 
     def until(self, text):
         """Read what the command prints up to a text; what came before it."""
+        deadline = time.monotonic() + 60
         while text not in self.seen:
-            ready, _, _ = select.select([self.file], [], [], 60)
-            assert ready, self.seen
-            try:
-                self.seen += os.read(self.file, 10_000).decode()
-            except OSError:
-                raise AssertionError(self.seen) from None
+            assert time.monotonic() < deadline, self.seen
+            self.seen += self.read(2)
         before, _, self.seen = self.seen.partition(text)
         return before.replace("\r\n", "\n")
+
+    def press(self, key, text):
+        """Press a key until the command prints a text: one that the terminal itself interprets, such as Ctrl-C, may be
+        lost between two reads of the command."""
+        while text not in self.seen:
+            self.type(key)
+            self.seen += self.read(2)
+        while self.read(0.5):
+            pass
+        self.seen = ""
+
+    def read(self, seconds):
+        """Return what the command prints at once, nothing if it prints nothing for so many seconds."""
+        ready, _, _ = select.select([self.file], [], [], seconds)
+        try:
+            part = os.read(self.file, 10_000).decode() if ready else ""
+        except OSError as e:
+            raise OSError(f"{e}: {self.all}") from e
+        self.all += part
+        return part
 
     def type(self, text):
         os.write(self.file, text.encode())
 
-    def interrupt(self):
-        """Press Ctrl-C until there is a new prompt: Python may miss one between two reads of the terminal."""
+    def end(self, key):
+        """Type a text, again if it is lost, until the command ends; its code."""
         while True:
-            self.type("\x03")
-            ready, _, _ = select.select([self.file], [], [], 2)
-            if ready:
-                self.until("odf> ")
-                return
-
-    def end(self):
-        """Wait for the end of the command; its code."""
+            try:
+                self.type(key)
+                self.read(2)
+            except OSError:  # the terminal is gone with the command
+                break
         _, status = os.waitpid(self.pid, 0)
         os.close(self.file)
         return os.waitstatus_to_exitcode(status)
@@ -175,8 +190,7 @@ def test_the_prompt(terminal, numbers, tmp_path):
     assert "No field named nope" in terminal.until("odf> ")
     terminal.type(".what\n")
     assert "End a query with a semicolon." in terminal.until("odf> ")
-    terminal.type("\x04")
-    assert terminal.end() == 0
+    assert terminal.end("\x04") == 0
     assert ".schema odd-numbers" in (tmp_path / ".local/state/odf/sql_history").read_text()
 
 
@@ -184,16 +198,14 @@ def test_names_are_completed(terminal, numbers):
     terminal.until("odf> ")
     terminal.type('SELECT va\t FROM "odd\t WHERE id = 1;\n')
     assert "one" in terminal.until("odf> ")
-    terminal.type(".exit\n")
-    assert terminal.end() == 0
+    assert terminal.end(".exit\n") == 0
 
 
 def test_a_line_that_is_given_up(terminal, numbers):
     terminal.until("odf> ")
     terminal.type("SELECT 1\n")
     terminal.until("...> ")
-    terminal.interrupt()
+    terminal.press("\x03", "odf> ")
     terminal.type("SELECT 42 AS n;\n")
     assert "42" in terminal.until("odf> ")
-    terminal.type("exit\n")
-    assert terminal.end() == 0
+    assert terminal.end("exit\n") == 0

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from airflow_provider_odf.health.health import WORDS
 
-HASH = "HeHJk6AY5WJClv/d9u/qnjN9VeaOrBsrAEgYmgcbliU="
+HASH = "3eEysg0VAsTCY8BmfXqHQuf6TrLwlYyICPKWLk/CWAk="
 """Of the script of all pages."""
 
 _INLINE = {"a", "bdi", "code", "span", "time", "strong"}
