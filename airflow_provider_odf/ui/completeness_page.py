@@ -125,6 +125,9 @@ def _hour(time: datetime) -> int:
     return int(time.timestamp()) // SECONDS
 
 
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True)
 class Unit:
     """A length of periods. ``floor`` returns the start of an hour's period, ``step`` one some periods on. ``shown``
@@ -138,6 +141,13 @@ class Unit:
     """Form of what a period is compared with, in words."""
     shown: int
     past: Sequence[int]
+
+    def moved(self, time: datetime, n: int) -> datetime:
+        """Return the start of the period that is ``n`` periods on, at an end of the calendar its last or first time."""
+        try:
+            return self.step(time, n)
+        except (OverflowError, ValueError):
+            return _LAST if n > 0 else _FIRST
 
 
 def _month(time: datetime, n: int) -> datetime:
@@ -185,7 +195,7 @@ class Period:
 
     @property
     def end(self) -> datetime:
-        return self.unit.step(self.start, 1)
+        return self.unit.moved(self.start, 1)
 
     @property
     def verdict(self) -> str:
@@ -221,16 +231,16 @@ class Periods:
             return []
         first, last = min(self._numbers), max(self._numbers)
         now = self.unit.floor(_time(_hour(self.now)))
-        if last < now <= self.unit.step(last, self.unit.shown - 1):
+        if last < now <= self.unit.moved(last, self.unit.shown - 1):
             last = now
-        starts = (self.unit.step(last, n) for n in range(1 - self.unit.shown, 1))
+        starts = dict.fromkeys(self.unit.moved(last, n) for n in range(1 - self.unit.shown, 1))
         return [self._period(start, first) for start in starts if start >= first]
 
     def _period(self, start: datetime, first: datetime) -> Period:
-        past = [earlier for n in self.unit.past if (earlier := self.unit.step(start, -n)) >= first]
+        past = [earlier for n in self.unit.past if first <= (earlier := self.unit.moved(start, -n)) < start]
         rows = [self._numbers[earlier].rows if earlier in self._numbers else 0 for earlier in past]
         usual = median(rows) if len(rows) >= _LEAST_PAST else None
-        is_over = self.unit.step(start, 1) <= self.now
+        is_over = self.unit.moved(start, 1) <= self.now
         return Period(self.unit, start, self._numbers.get(start, Numbers()), usual, is_over)
 
 

@@ -200,6 +200,14 @@ def test_periods_up_to_now_where_the_data_comes_near():
     assert [p.label for p in long_ago] == ["2024-03-04 Mon"]
 
 
+@pytest.mark.parametrize("unit", ["hour", "day", "month"])
+@pytest.mark.parametrize("time", [at(1, 1, 1), at(9999, 12, 31, 23)])
+def test_the_ends_of_the_calendar(unit, time):
+    (period,) = Periods(UNITS[unit], hours(time), at(2024, 6, 15)).newest()
+    assert (period.numbers.rows, period.usual, period.is_over) == (1, None, time.year == 1)
+    assert period.end > period.start
+
+
 def test_months_and_their_usual_number():
     months = hours(*(at(2024, month, 1, hour) for month in (1, 2, 3) for hour in (0, 1)), at(2024, 5, 1))
     periods = Periods(UNITS["month"], months, at(2024, 6, 15)).newest()
