@@ -13,8 +13,9 @@ from airflow_provider_odf.manifest import model, public_source
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.state import ChainState
 
-Kind: TypeAlias = Literal["Root", "Derivative", "Source", "Dataset", "DAG"]
-"""``Dataset`` is one of which only the name is known, ``DAG`` a DAG of Airflow that a dataset starts."""
+Kind: TypeAlias = Literal["Root", "Derivative", "Source", "Dataset", "Datasets", "DAG"]
+"""``Dataset`` is one of which only the name is known, ``Datasets`` are several that are alike, ``DAG`` is a DAG of
+Airflow that a dataset starts."""
 
 _Place = TypeVar("_Place")
 

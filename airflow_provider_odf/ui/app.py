@@ -22,12 +22,13 @@ from starlette.exceptions import HTTPException
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
 from airflow_provider_odf.operators.links import airflow_path
 from airflow_provider_odf.ui import block_pages, contract_pages, rejected_pages, verification
+from airflow_provider_odf.ui.all_lineage_page import all_lineage
 from airflow_provider_odf.ui.catalog_page import catalog, waiting
 from airflow_provider_odf.ui.columns_page import columns
 from airflow_provider_odf.ui.completeness_page import completeness
 from airflow_provider_odf.ui.data_page import data, download
 from airflow_provider_odf.ui.forms import require_right, require_token
-from airflow_provider_odf.ui.lineage_page import all_lineage, lineage
+from airflow_provider_odf.ui.lineage_page import lineage
 from airflow_provider_odf.ui.overview import overview
 from airflow_provider_odf.ui.pages import public, render, stylesheet
 from airflow_provider_odf.ui.trends_page import trends

@@ -129,9 +129,5 @@ def _words(state: ChainState, columns: Iterable[str], record: Record | None) -> 
     texts = [*columns, *((info.description or "", *(info.keywords or ())) if info is not None else ())]
     for column in record.columns.values() if record is not None else ():
         texts += [column.title, column.description, column.classification, *column.tags]
-    texts += (
-        [record.terms.get(label, "") for label in ("Title", "Owner", "Domain", "Description", "Purpose")]
-        if record
-        else []
-    )
+    texts += [record.terms.get(label, "") for label in _SEARCHED_TERMS] if record is not None else []
     return "\n".join(filter(None, texts)).lower()

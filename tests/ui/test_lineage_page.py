@@ -2,6 +2,7 @@
 
 import re
 
+import httpx
 import pyarrow as pa
 import pytest
 
@@ -10,7 +11,9 @@ from airflow_provider_odf.chain.commit import Draft
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.ui.airflow_api import Neighbor, Publication
-from airflow_provider_odf.ui.lineage_page import _graph, draw
+from airflow_provider_odf.ui.all_lineage_page import AllLineageQuery, all_lineage
+from airflow_provider_odf.ui.graph_drawing import draw
+from airflow_provider_odf.ui.published_graph import graph_of_publications
 from tests.chain.conftest import DID, SYSTEM, TIME, Growing
 
 from .shown import shown
@@ -97,24 +100,102 @@ def test_a_column_is_followed_to_its_file(open_page, sums):
 
 
 def test_the_graph_of_all_datasets(open_page, sums):
-    page = shown(open_page("/lineage?name=acme"))
+    page = shown(open_page("/lineage?q=acme"))
     assert {"acme/numbers", "acme/sums", "file:///x.csv"} <= set(page.lines)
     assert (
         "No dataset matches the search, or there are none that you may read."
-        in shown(open_page("/lineage?name=zzz")).lines
+        in shown(open_page("/lineage?q=zzz")).lines
     )
     assert shown(open_page("/lineage", role=None), 403).lines[0] == "You may not see this page"
+
+
+def _published(store, name, inputs=(), derivatives=()):
+    return Publication(
+        name, f"{store.uri}/{name}", inputs=tuple(Neighbor(i, i) for i in inputs), derivatives=derivatives
+    )
+
+
+def _map(listed, **query):
+    page = all_lineage(AllLineageQuery(**query), listed)
+    answer = httpx.Response(page.status_code, headers=dict(page.headers), content=page.body)
+    return re.findall(r"<title>([^<]*)</title>", answer.text)[1:], shown(answer), answer.text
+
+
+@pytest.fixture
+def crowd(store):
+    """Two hundred datasets of which nobody reads, six regions of which one report is made, and the report's summary."""
+    alone = [_published(store, f"alone-{n:03}") for n in range(200)]
+    regions = tuple(f"region-{n}" for n in range(6))
+    return [
+        *alone,
+        *(_published(store, name, derivatives=("report",)) for name in regions),
+        _published(store, "report", regions, ("summary",)),
+        _published(store, "summary", ("report",)),
+    ]
+
+
+def test_datasets_that_are_alike_are_one_box(crowd):
+    titles, page, text = _map(crowd)
+    assert titles == [
+        "6 datasets that are alike: show each",
+        "200 datasets that are alike: show each",
+        "Dataset report",
+        "Dataset summary",
+    ]
+    assert text.count('<path class="edge" ') == 2
+    assert "region-0, region-1, region-2, re…" in page.lines
+    assert (
+        "208 of 208 datasets. A dataset without a link is on another page, or you may not read its DAG." in page.lines
+    )
+    start = page.lines.index("Reads from")
+    assert page.lines[start + 1 : start + 4] == [", ".join(f"region-{n}" for n in range(6)), "Datasets", "nothing"]
+    assert '<a href="/odf/datasets/region-5/lineage"><bdi>region-5</bdi></a>' in text
+    report = page.lines.index("report", start)
+    assert page.lines[report : report + 3] == ["report", "Dataset", "6 datasets"]
+
+    opened, _, text = _map(crowd, open="region-0")
+    assert [title for title in opened if "region" in title] == [f"Dataset region-{n}" for n in range(6)]
+    assert text.count('<path class="edge" ') == 7
+    assert "Put those that are alike in one box again" in text
+
+
+def test_a_map_of_many_boxes_has_pages_and_keeps_together_what_is_connected(crowd):
+    titles, page, text = _map(crowd, open="alone-000", page=3)
+    assert titles == ["Dataset alone-197", "Dataset alone-198", "Dataset alone-199"]
+    assert 'href="/odf/lineage?levels=' not in text
+    assert 'zoom=100&amp;sources=shown&amp;open=alone-000&amp;page=2" rel="prev">Previous</a>' in text
+    assert "208 of 208 datasets, page 3 of 3." in " ".join(page.lines)
+    first, _, _ = _map(crowd, open="alone-000")
+    assert first[0] == "6 datasets that are alike: show each"
+    assert len(first) == 100
+
+
+@pytest.mark.parametrize(
+    ("levels", "found"),
+    [
+        ("1", ["Dataset report", "Dataset summary"]),
+        ("", ["6 datasets that are alike: show each", "Dataset report", "Dataset summary"]),
+    ],
+)
+def test_a_search_finds_datasets_and_those_near_them(crowd, levels, found):
+    titles, page, text = _map(crowd, q="SUMMARY", levels=levels)
+    assert [title for title in titles if "name" not in title and "region-" not in title] == found
+    assert re.findall(r'<g class="node (\w+(?: current)?)">\n<title>Dataset (report|summary)', text) == [
+        ("dataset", "report"),
+        ("dataset current", "summary"),
+    ]
+    assert f"{2 if levels else 8} of 208 datasets." in " ".join(page.lines)
 
 
 def test_datasets_that_the_reader_may_not_see_are_names_or_nothing(store, sums):
     """Airflow did not return the DAG of the input, nor another derivative."""
     seen = Publication("acme.sums", sums.uri, inputs=(Neighbor("numbers", "acme.numbers"),), derivatives=("secret",))
-    graph = _graph([seen])
+    graph = graph_of_publications([seen])
     assert {key: (node.kind, node.columns) for key, node in graph.items()} == {
         "name acme/numbers": ("Dataset", ()),
         "acme.sums": ("Derivative", ("offset", "op", "system_time", "event_time", "value", "ids")),
     }
-    drawing = draw(graph, {"acme.sums": "/x"}, "acme.sums", frozenset())
+    drawing = draw(graph, {"acme.sums": "/x"}, {"acme.sums"}, frozenset())
     assert [(box.x, box.y, box.link) for box in drawing.boxes] == [(14, 14, ""), (314, 14, "/x")]
 
 
@@ -132,7 +213,7 @@ def test_hostile_names_of_sources_are_text(open_page, store):
     source = model.AddPushSource(source_name=name, read=model.ReadStepCsv(), merge=model.MergeStrategyAppend())
     draft.append(source, TIME)
     draft.dataset.storage.compare_and_set_ref("head", None, draft.state.head)
-    for path in ("/datasets/empty/lineage", "/lineage?name=empty"):
+    for path in ("/datasets/empty/lineage", "/lineage?q=empty"):
         response = open_page(path)
         assert "push source <script>alert(1)</script>\\u202e\\x01xxx" in str(shown(response).lines).replace(
             "\\\\", "\\"
