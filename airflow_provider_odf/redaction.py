@@ -50,7 +50,7 @@ _VALUE = re.compile(
     r"|(?:(?:ApiKey|Basic|Bearer|Token)\s+)?[^\s\"',;&]+",
     re.DOTALL,
 )
-_HEADER = re.compile(r"(?<![\w-])((?:Set-)?Cookie|(?:Proxy-)?Authorization)(:[ \t]*)(.+)", re.IGNORECASE)
+_HEADER = re.compile(r"(?<![\w-])((?:Set-)?Cookie|(?:Proxy-)?Authorization)(:[ \t]*)(?!\[odf\])(.+)", re.IGNORECASE)
 _SCHEME_OF_AUTHORIZATION = re.compile(r"\b(Basic|Bearer)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
 _PORT = r"\d+(?:$|[?#\s]|\\?/(?![^\s/?#@\"'<>]+@))"
 _USER = re.compile(
@@ -61,6 +61,8 @@ _USER_OF_WEB = re.compile(r"(?P<scheme>\b(?:https?|ftps?):\\?/\\?/)(?:\\(?!/)|[^
 _USER_OF_JDBC = re.compile(r"(?i)(\bjdbc:\w+:(?:(?:thin|oci8?):)?)((?:(?:(?!//)[^\s\"'<>@]){1,1000}@)+)")
 _PASSWORD = re.compile("[/:][^@]")
 _USER_QUOTED = re.compile(r"(?i)(?:(?<=%2F%2F)|(?<=%3A//))(?:(?!%2F|%3F|%23)[^\s/?#\"'<>&])*%40")
+_NO_VALUES = ("$", MASK, "[odf]")
+"""What begins texts after a sensitive name that are no secrets: templates, what is masked, our section of settings."""
 _FLAG = re.compile(r"(?<!\w)(--(?:api-key|creds|password|secret|token)[= ])[^\s\"']+")
 _PEM = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL)
 
@@ -192,7 +194,7 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
         at = named.end()
         if _is_surely_sensitive(named["name"]) and (value := _VALUE.match(text, at)):
             begin, at = value.span("quoted" if value["quote"] else 0)
-            if begin < at and not text.startswith(("$", MASK), begin):
+            if begin < at and not text.startswith(_NO_VALUES, begin):
                 yield begin, at
 
 

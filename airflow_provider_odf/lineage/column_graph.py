@@ -131,6 +131,17 @@ def depths(graph: Graph) -> Mapping[str, int]:
     return lengths
 
 
+def groups(neighbors: Mapping[str, Iterable[str]]) -> Iterator[set[str]]:
+    """Yield the keys of nodes that are connected with each other, in the order of their first; ``neighbors`` has each
+    edge in both directions."""
+    seen: set[str] = set()
+    for key in neighbors:
+        if key not in seen:
+            group = _reach(key, lambda at: neighbors[at])
+            seen |= group
+            yield group
+
+
 def _reach(start: _Place, step: Callable[[_Place], Iterable[_Place]]) -> set[_Place]:
     seen, queue = {start}, [start]
     for at in queue:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from airflow_provider_odf.lineage.column_graph import Graph, GraphNode
+from airflow_provider_odf.lineage.column_graph import Graph, GraphNode, groups
 from airflow_provider_odf.operators.links import site_path
 from airflow_provider_odf.ui.airflow_api import Publication
 from airflow_provider_odf.ui.catalog_page import CatalogQuery, rows_of
@@ -67,10 +67,11 @@ def all_lineage(
     graph = without_hidden(_with_alike(graph_of_publications(members), known, on_page), query)
     links = links_of(graph, members) | {key: query.link(open=box[0], page=1) for key, box in alike.items()}
     names = {key: [(known[d].alias, Subject(known[d]).path("/lineage")) for d in box] for key, box in alike.items()}
+    marked = {*found, *(key for key, box in alike.items() if set(found).intersection(box))} if query.q else set()
     return render(
         "all_lineage.html",
         graph=graph,
-        drawing=draw(graph, links, found if query.q else (), frozenset()),
+        drawing=draw(graph, links, marked, frozenset()),
         alike=names,
         query=query,
         shown=len(shown),
@@ -122,17 +123,9 @@ def _boxes(
     for alike in by_neighbors.values():
         is_one = len(alike) >= _LEAST_ALIKE and opened not in alike
         boxes += [tuple(alike)] if is_one else [(dag_id,) for dag_id in alike]
-    groups = {dag_id: group for group in _groups(near, shown) for dag_id in group}
-    return sorted(boxes, key=lambda box: (-len(groups[box[0]]), min(groups[box[0]]), box))
-
-
-def _groups(near: Mapping[str, Collection[str]], shown: Collection[str]) -> Iterator[set[str]]:
-    """Yield the datasets that are connected with each other."""
-    left = set(shown)
-    while left:
-        group = _within(near, [left.pop()], None) & set(shown)
-        left -= group
-        yield group
+    among = {dag_id: [other for other in near[dag_id] if other in shown] for dag_id in shown}
+    group_of = {dag_id: group for group in groups(among) for dag_id in group}
+    return sorted(boxes, key=lambda box: (-len(group_of[box[0]]), min(group_of[box[0]]), box))
 
 
 def _alike(boxes: Iterable[Sequence[str]]) -> dict[str, Sequence[str]]:

@@ -1,11 +1,14 @@
-"""Graphs of datasets and sources as drawings: boxes in columns, from sources on the left, and lines."""
+"""Graphs of datasets and sources as drawings: boxes in columns, from sources on the left, and lines.
+
+Nodes that are connected with each other lie together; groups of them follow each other from top to bottom.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from airflow_provider_odf.lineage.column_graph import Graph, GraphNode, depths
+from airflow_provider_odf.lineage.column_graph import Graph, GraphNode, depths, groups
 
 BOX, GAP = 220, 80
 """Width of a box, and between boxes."""
@@ -47,25 +50,40 @@ def draw(graph: Graph, links: Mapping[str, str], current: Collection[str], selec
     :param selected: keys and columns to show in the boxes, and to connect.
     """
     boxes: dict[str, Box] = {}
-    layers = _layers(graph)
-    for depth, layer in enumerate(layers):
-        y = _MARGIN
-        for key in layer:
-            names = [name for name in graph[key].columns if (key, name) in selected]
-            rows = tuple((name, _HEAD + n * _LINE + 14) for n, name in enumerate(names))
-            height = _HEAD + _LINE * len(rows) + (8 if rows else 0)
-            x = _MARGIN + depth * (BOX + GAP)
-            boxes[key] = Box(graph[key], x, y, height, links.get(key, ""), key in current, rows)
-            y += height + _MARGIN
-    width = 2 * _MARGIN + len(layers) * (BOX + GAP) - GAP
-    height = max((box.y + box.height for box in boxes.values()), default=0) + _MARGIN
-    return Drawing(width, height, tuple(boxes.values()), tuple(_lines(boxes, selected)))
+    top, deepest = _MARGIN, 0
+    for group in groups(_neighbors(graph)):
+        layers = _layers({key: node for key, node in graph.items() if key in group})
+        bottom = top
+        for depth, layer in enumerate(layers):
+            y = top
+            for key in layer:
+                names = [name for name in graph[key].columns if (key, name) in selected]
+                rows = tuple((name, _HEAD + n * _LINE + 14) for n, name in enumerate(names))
+                height = _HEAD + _LINE * len(rows) + (8 if rows else 0)
+                x = _MARGIN + depth * (BOX + GAP)
+                boxes[key] = Box(graph[key], x, y, height, links.get(key, ""), key in current, rows)
+                y += height + _MARGIN
+            bottom = max(bottom, y)
+        top, deepest = bottom, max(deepest, len(layers))
+    width = 2 * _MARGIN + deepest * (BOX + GAP) - GAP
+    return Drawing(width, top, tuple(boxes.values()), tuple(_lines(boxes, selected)))
+
+
+def _neighbors(graph: Graph) -> Mapping[str, Sequence[str]]:
+    """Return the keys with a line to each node."""
+    near: dict[str, list[str]] = {key: [] for key in graph}
+    for key, node in graph.items():
+        for other in node.inputs:
+            if other in graph:
+                near[key].append(other)
+                near[other].append(key)
+    return near
 
 
 def _layers(graph: Graph) -> Sequence[Sequence[str]]:
     """Return the keys of each column of boxes, in the order of the middle of their inputs, else of the graph."""
     depth_of = depths(graph)
-    layers: list[list[str]] = [[] for _ in range(max(depth_of.values(), default=-1) + 1)]
+    layers: list[list[str]] = [[] for _ in range(max(depth_of.values()) + 1)]
     for key in graph:
         layers[depth_of[key]].append(key)
     place: dict[str, float] = {}

@@ -138,10 +138,11 @@ def test_datasets_that_are_alike_are_one_box(crowd):
     titles, page, text = _map(crowd)
     assert titles == [
         "6 datasets that are alike: show each",
-        "200 datasets that are alike: show each",
         "Dataset report",
         "Dataset summary",
+        "200 datasets that are alike: show each",
     ]
+    assert [int(y) for y in re.findall(r'<rect x="14" y="(\d+)"', text)] == [14, 72]
     assert text.count('<path class="edge" ') == 2
     assert "region-0, region-1, region-2, re…" in page.lines
     assert (
@@ -150,6 +151,7 @@ def test_datasets_that_are_alike_are_one_box(crowd):
     start = page.lines.index("Reads from")
     assert page.lines[start + 1 : start + 4] == [", ".join(f"region-{n}" for n in range(6)), "Datasets", "nothing"]
     assert '<a href="/odf/datasets/region-5/lineage"><bdi>region-5</bdi></a>' in text
+    assert '<details><summary>200 datasets</summary><a href="/odf/datasets/alone-000/lineage">' in text
     report = page.lines.index("report", start)
     assert page.lines[report : report + 3] == ["report", "Dataset", "6 datasets"]
 
