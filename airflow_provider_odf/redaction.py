@@ -50,7 +50,7 @@ _VALUE = re.compile(
     r"|(?:(?:ApiKey|Basic|Bearer|Token)\s+)?[^\s\"',;&]+",
     re.DOTALL,
 )
-_HEADER = re.compile(r"(?<![\w-])((?:Set-)?Cookie|(?:Proxy-)?Authorization)(:[ \t]*)(?!\[odf\])(.+)", re.IGNORECASE)
+_HEADER = re.compile(r"(?<![\w-])((?:Set-)?Cookie|(?:Proxy-)?Authorization)(:[ \t]*+)(?!\[odf\])(.+)", re.IGNORECASE)
 _SCHEME_OF_AUTHORIZATION = re.compile(r"\b(Basic|Bearer)\s+[\w.~+/=-]{8,}", re.IGNORECASE)
 _PORT = r"\d+(?:$|[?#\s]|\\?/(?![^\s/?#@\"'<>]+@))"
 _USER = re.compile(

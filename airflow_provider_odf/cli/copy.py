@@ -17,6 +17,7 @@ from airflow_provider_odf.cli.options import (
     existing_dataset,
     near,
     note_new_store,
+    status_line,
 )
 from airflow_provider_odf.cli.run import progress
 from airflow_provider_odf.cycle import copy as copies
@@ -53,7 +54,12 @@ def copy(
     code = 0
     for dataset in _originals(original, is_all=is_all):
         try:
-            done = copies.copy(dataset, target, dataset.alias if is_all else alias, progress(verbose))
+            name_of_copy = dataset.alias if is_all else alias
+            if verbose:
+                done = copies.copy(dataset, target, name_of_copy, progress(True))
+            else:
+                with status_line() as tell:
+                    done = copies.copy(dataset, target, name_of_copy, tell, interval=0.2)
         except Exception as e:
             if not is_all:
                 raise

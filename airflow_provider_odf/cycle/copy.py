@@ -90,17 +90,24 @@ def original(location: str) -> Dataset:
     return Dataset(DatasetAlias.parse(name or "dataset"), storage)
 
 
-def copy(original: Dataset, store: Store, alias: DatasetAlias | None = None, tell: Progress = silent) -> Copied:
+def copy(
+    original: Dataset,
+    store: Store,
+    alias: DatasetAlias | None = None,
+    tell: Progress = silent,
+    interval: float = transfer.INTERVAL,
+) -> Copied:
     """Copy a dataset to a store, or bring its copy there up to date.
 
     :param alias: the name of the copy, by default that of the original.
+    :param interval: seconds between messages of progress.
     :raises ChainCorrupted: a block or file of the original is missing, or is not what its hash says.
     :raises StorageError: the original cannot be read, or the store cannot be written.
     :raises InvalidInput: the store has another history under this name, or the dataset under another name.
     :raises DatasetGone: the store had another dataset under this name.
     :raises CommitConflict: another writer moved the head of the copy.
     """
-    return _Copy(original, store, alias or original.alias, tell).run()
+    return _Copy(original, store, alias or original.alias, tell, interval).run()
 
 
 def promote(dataset: Dataset) -> str | None:
@@ -114,8 +121,8 @@ def promote(dataset: Dataset) -> str | None:
 class _Copy:
     """One copy of a dataset, whose ``target`` exists or will."""
 
-    def __init__(self, original: Dataset, store: Store, alias: DatasetAlias, tell: Progress) -> None:
-        self.original, self.store, self.alias, self.tell = original, store, alias, tell
+    def __init__(self, original: Dataset, store: Store, alias: DatasetAlias, tell: Progress, interval: float) -> None:
+        self.original, self.store, self.alias, self.tell, self.interval = original, store, alias, tell, interval
         self.existing = store.get(alias)
         self.target = self.existing or Dataset(alias, store.folder(alias))
 
@@ -228,7 +235,7 @@ class _Copy:
             return 0, 0
         total = sum(part.size for part in missing.values())
         self.tell(f"{self.alias}: copying {counted(len(missing), 'file')}, {megabytes(total)}")
-        progress = _Received(transfer.Progress(str(self.alias), self.tell, total))
+        progress = _Received(transfer.Progress(str(self.alias), self.tell, total, self.interval))
         with work_area.scratch(self.store.scratch(self.alias)) as folder:
             pool = ThreadPoolExecutor(_AT_ONCE, "copy")
             try:

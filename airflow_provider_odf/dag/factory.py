@@ -7,7 +7,7 @@ has no DAGs to hide.
 
 A dataset whose DAG cannot be built gets a DAG with the tag ``invalid manifest``, which shows the error and fails with
 it. The second loader shows a file whose datasets cannot be named; without that loader the file gets a DAG
-``FILE.invalid``.
+``FILE.invalid``, and so does a second loader that Airflow skips.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from airflow_provider_odf.manifest.model import AddPushSource, SetPollingSource,
 from airflow_provider_odf.settings.manifests import without_forbidden_steps
 
 ERRORS_LOADER = "odf_errors.py"
+
+_SKIPPED = 'Airflow skips this file, because it does not contain the word "dag"', "add a comment with this word"
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +81,11 @@ def build_dags(
     manifests = [manifest for name, manifest in names.items() if only in (None, name)]
     asked = [m for m in manifests if any(isinstance(event, origins) for event in m.snapshot.metadata)]
     dags = [_dag(manifest, defaults, loaded.warnings, declared) for manifest in asked]
-    problems = _problems_by_dag(loaded.problems, names, with_files=not _is_parsed(path / ERRORS_LOADER))
+    errors_loader = path / ERRORS_LOADER
+    # In its safe mode Airflow skips files without the word.
+    is_skipped = errors_loader.is_file() and b"dag" not in errors_loader.read_bytes().lower()
+    found = [*loaded.problems, *([Problem(Place(str(errors_loader)), *_SKIPPED)] if is_skipped else [])]
+    problems = _problems_by_dag(found, names, with_files=is_skipped or not errors_loader.is_file())
     dags += [build_invalid(name, group) for name, group in problems.items()]
     return {dag.dag_id: dag for dag in dags if only in (None, dag.dag_id)}
 
@@ -150,18 +156,6 @@ def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem], de
 def _concerns(file: Path, manifest: Path) -> bool:
     """Return whether a warning about a file concerns a manifest: it is the same file, or is next to it or above."""
     return file == manifest or (is_beside_manifests(file.name) and manifest.is_relative_to(file.parent))
-
-
-def _is_parsed(loader: Path) -> bool:
-    """Return whether Airflow parses a loader: in its safe mode it skips files without the word ``dag``."""
-    if not loader.is_file():
-        return False
-    if b"dag" in loader.read_bytes().lower():
-        return True
-    log.warning(
-        '%s: Airflow skips this file, because it does not contain the word "dag": add a comment with this word', loader
-    )
-    return False
 
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:

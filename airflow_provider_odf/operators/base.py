@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, XComArg
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import settings
@@ -209,6 +209,21 @@ class OdfOperator(LineageMixin, BaseOperator):
                     raise
         finally:
             self._pass_notices(context)
+
+    def from_upstream(self, argument: str) -> Any:
+        """Return the XCom of another task that an argument has.
+
+        :raises InvalidInput: it is gone, or that task left none.
+        """
+        xcom = getattr(self, argument)
+        if xcom is None:
+            dag = self.get_dag()
+            declared = getattr(dag.get_task(self.task_id), argument, None) if dag is not None else None
+            named = {operator.task_id for operator, _ in XComArg.iter_xcom_references(declared)}
+            tasks = " and ".join(sorted(named or self.upstream_task_ids))
+            made_by = f"task {tasks} left none, or it was deleted" if tasks else "it was deleted"
+            raise InvalidInput(f"XCom: {argument} has none: {made_by}; clear {tasks or 'the task that makes it'}")
+        return xcom
 
     def warn(self, notices: Iterable[str]) -> None:
         """Log notices, and show them on the pages of the dataset."""

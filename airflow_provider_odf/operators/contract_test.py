@@ -66,7 +66,9 @@ class ContractTestOperator(OdfOperator):
                 f"{self.manifest}: {self.dataset_name} has no data contract: add one next to the manifest, name one "
                 "with contract=, or remove this task"
             )
-        candidate = receive_candidate(self.odf, self.candidate, self.dataset_name, allows_rejected=True)
+        candidate = receive_candidate(
+            self.odf, self.from_upstream("candidate"), self.dataset_name, allows_rejected=True
+        )
         if not candidate.records:
             self.log.info("%s: no new records to test", candidate.dataset)
             return None

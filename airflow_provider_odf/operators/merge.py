@@ -113,13 +113,14 @@ class MergeOperator(DataOperator):
         from airflow_provider_odf.cycle.push import Push, push
         from airflow_provider_odf.cycle.xcom import receive_input
 
-        if isinstance(self.data, dict):
-            new_input = receive_input(self.odf, self.data, self.dataset_name)
+        data = self.from_upstream("data")
+        if isinstance(data, dict):
+            new_input = receive_input(self.odf, data, self.dataset_name)
             return self.cycle_of(new_input.dataset), new_input
-        uris = [self.data] if isinstance(self.data, str) else self.data
+        uris = [data] if isinstance(data, str) else data
         if not isinstance(uris, Sequence) or not all(isinstance(uri, str) for uri in uris):
             raise InvalidInput(
                 f"data must be the XCom of a poll or push, a path or URI, or a list of them: {uris!r:.80}"
             )
-        data = Push(tuple(uris), source_name=self.source_name, push_id=push_id(context))
-        return self.cycle, push(self.cycle, self.allowed(data, context))
+        pushed = Push(tuple(uris), source_name=self.source_name, push_id=push_id(context))
+        return self.cycle, push(self.cycle, self.allowed(pushed, context))

@@ -50,7 +50,7 @@ class PublishOperator(OdfOperator):
         try:
             decision = decision_about(context, self.dataset_name or alias_of(self.candidate), self._block_hash)
             candidate = receive_candidate(
-                self.odf, self.candidate, self.dataset_name, allows_rejected=decision is not None
+                self.odf, self.from_upstream("candidate"), self.dataset_name, allows_rejected=decision is not None
             )
             is_anyway = decision is not None and decision.action == PUBLISH
             contract = self.cycle_of(candidate.dataset).contract_location

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
 
 _BUFFER = 1 << 20
-_INTERVAL = 10.0
+INTERVAL = 10.0
+"""Seconds between lines of a log about the progress of a transfer."""
 _MB = 1_000_000
 
 T = TypeVar("T")
@@ -33,18 +34,20 @@ class TryAgain(SourceUnavailable):
 
 
 class Progress:
-    """Reports the progress of a transfer, at most every ten seconds."""
+    """Reports the progress of a transfer, at most every ``interval`` seconds."""
 
-    def __init__(self, label: str, tell: Callable[[str], None], total: int | None = None) -> None:
-        self._label, self._tell = label, tell
+    def __init__(
+        self, label: str, tell: Callable[[str], None], total: int | None = None, interval: float = INTERVAL
+    ) -> None:
+        self._label, self._tell, self._interval = label, tell, interval
         self.total = total
-        self._next = time.monotonic() + _INTERVAL
+        self._next = time.monotonic() + interval
 
     def reached(self, size: int) -> None:
         """Report ``size`` transferred bytes, if it is time."""
         if time.monotonic() < self._next:
             return
-        self._next = time.monotonic() + _INTERVAL
+        self._next = time.monotonic() + self._interval
         of = f" of {megabytes(self.total)}" if self.total else ""
         self._tell(f"{self._label}: {size // _MB if of else megabytes(size)}{of}")
 

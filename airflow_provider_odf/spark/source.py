@@ -81,6 +81,11 @@ class OdfDataSource(DataSource):
         :raises DatasetNotFound: the store has no such dataset.
         """
         known = {name.lower() for name in _OPTIONS}
+        if "path" in self.options:
+            raise InvalidInput(
+                "format odf has no path: name the store and the dataset by "
+                '.option("store", STORE).option("dataset", NAME).load()'
+            )
         if unknown := sorted(name for name in self.options if name.lower() not in known):
             raise InvalidInput(f"format odf has no option {unknown[0]!r} ({suggestion(unknown[0], _OPTIONS)})")
         for name in ("store", "dataset"):

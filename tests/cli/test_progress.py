@@ -63,6 +63,13 @@ def test_an_export(store, tmp_path):
     assert re.search(r"numbers: [\d,]+ rows", shown)
 
 
+def test_a_copy(store, tmp_path):
+    output, shown = at_terminal(store, "copy", f"{store}/numbers", str(tmp_path / "copies"))
+    assert output.startswith("numbers: copied 23 blocks")
+    assert re.search(r"numbers: copying 20 files, \d+ MB", shown)
+    assert "\n" not in shown.partition("copying")[2].partition("MB")[0]
+
+
 @pytest.mark.parametrize("arguments", [("verify", "numbers"), ("export", "numbers", "--as", "csv", "-o", "n.csv")])
 def test_nothing_without_a_terminal(store, tmp_path, arguments):
     environment = {**os.environ, "ODF_STORE": store}

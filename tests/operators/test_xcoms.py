@@ -4,6 +4,7 @@ import json
 
 import pyarrow as pa
 import pytest
+from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_odf import (
@@ -207,7 +208,24 @@ def test_a_forged_candidate_is_refused(where, dataset, forged, message):
     assert dataset.head() == head
 
 
-@pytest.mark.parametrize("xcom", [None, "candidate", ["a"], {}])
+def test_an_xcom_that_is_gone_names_the_task_to_clear(where):
+    with DAG("lost"):
+        poll = PollingSourceOperator(task_id="poll", **where)
+        merge = MergeOperator(task_id="merge", data=poll.output, **where)
+        test = ContractTestOperator(task_id="contract_test", candidate=merge.output, **where)
+        last = PublishOperator(task_id="publish", candidate=merge.output, **where)
+        poll >> merge >> test >> last
+    for task, argument, made_by in ((merge, "data", "poll"), (last, "candidate", "merge")):
+        ready = task.prepare_for_execution()
+        setattr(ready, argument, None)
+        said = f"^XCom: {argument} has none: task {made_by} left none, or it was deleted; clear {made_by}$"
+        with pytest.raises(AirflowFailException, match=said):
+            ready.execute({})
+    with pytest.raises(AirflowFailException, match="it was deleted; clear the task that makes it"):
+        publish(where, None)
+
+
+@pytest.mark.parametrize("xcom", ["candidate", ["a"], {}])
 def test_an_xcom_of_another_form_is_refused(where, dataset, xcom):
     with pytest.raises(AirflowFailException, match="XCom: Candidate"):
         publish(where, xcom)

@@ -170,6 +170,7 @@ def test_options_that_do_not_fit(store, numbers, tmp_path):
         ({"dataset": ""}, "format odf needs the option 'dataset'"),
         ({"dataset": "number"}, "no dataset number in "),
         ({"store": str(tmp_path / "away")}, "check the path of the store, and that it is mounted"),
+        ({"path": "x"}, 'format odf has no path: name the store and the dataset by .option("store", STORE)'),
         ({"as_of": "x"}, "format odf has no option 'as_of' (did you mean `asOf`?)"),
         ({"mode": "curent"}, "format odf has no mode 'curent' (did you mean `current`?)"),
         ({"since": "1"}, "mode 'current' has no option 'since': it belongs to changes"),
