@@ -340,3 +340,21 @@ def test_narrow_windows_do_not_scroll_sideways(logged_in):
         ):
             page.goto(f"/odf/datasets/coffee-prices{part}")
             assert page.evaluate("document.documentElement.scrollWidth") == 400, part
+        for path in ("/datasets", "/lineage", "/candidates"):
+            page.goto(f"/odf{path}")
+            assert page.evaluate("document.documentElement.scrollWidth") == 400, path
+        page.goto("/odf/datasets/coffee-prices/blocks")
+        page.locator("td > a > code").first.click()
+        page.get_by_text("The block as YAML").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
+def test_tables_fit_a_phone(logged_in):
+    """Columns that few need on a small screen are left out there, so that the table need not be scrolled."""
+    with logged_in("viewer") as page:
+        page.goto("/odf/datasets")
+        table = page.get_by_role("region", name="Datasets")
+        assert table.get_by_role("columnheader").count() == 8
+        page.set_viewport_size({"width": 400, "height": 800})
+        assert table.get_by_role("columnheader").all_inner_texts() == ["Dataset", "Health", "Last publication"]
+        assert table.evaluate("it => it.scrollWidth - it.clientWidth") == 0
