@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 LONGEST = 2000
@@ -38,6 +38,16 @@ def bounded(text: str) -> str:
         return text
     start, end = LONGEST * 3 // 4, LONGEST // 4
     return f"{text[:start]} … ({counted(len(text) - start - end, 'character')} left out) … {text[-end:]}"
+
+
+_VERBS = {"+A": "added", "-R": "retracted", "+C": "corrected"}
+"""Operation -> what it does to a row; ``-C`` is the other half of ``+C``."""
+
+
+def changed(counts: Mapping[str, int]) -> str:
+    """Return numbers of records by operation in words: ``3 rows added, 1 row corrected``."""
+    words = [f"{counted(counts[sign], 'row')} {verb}" for sign, verb in _VERBS.items() if counts.get(sign)]
+    return ", ".join(words) or "no rows changed"
 
 
 def listed(names: Sequence[str]) -> str:

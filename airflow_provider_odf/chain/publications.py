@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -246,9 +247,8 @@ def block_as_of(dataset: Dataset, as_of: str | date, argument: str = "as of") ->
     :raises ChainCorrupted: a block is missing or damaged.
     """
     head = dataset.resolve(HEAD)
-    if isinstance(as_of, str) and _HASH.fullmatch(as_of):
-        return _named(dataset, head, as_of)
-    return _newest(dataset, head, _instant(as_of, argument))
+    time = time_of(as_of, argument)
+    return _named(dataset, head, str(as_of)) if time is None else _newest(dataset, head, time)
 
 
 def is_before_history(dataset: Dataset, time: str | date, argument: str) -> bool:
@@ -257,9 +257,8 @@ def is_before_history(dataset: Dataset, time: str | date, argument: str) -> bool
     :raises InvalidInput: neither a time nor a hash.
     :raises ChainCorrupted: a block is missing or damaged.
     """
-    if isinstance(time, str) and _HASH.fullmatch(time):
-        return False
-    return _newest_at(dataset, HEAD, _instant(time, argument)) is None
+    instant = time_of(time, argument)
+    return instant is not None and _newest_at(dataset, HEAD, instant) is None
 
 
 def last_offset_at(dataset: Dataset, block_hash: str) -> int | None:
@@ -297,7 +296,16 @@ def _has_data(block: MetadataBlock) -> bool:
     return isinstance(event, model.ExecuteTransform)  # A query without rows has a result too.
 
 
-def _instant(as_of: str | date, argument: str) -> Instant:
+def time_of(as_of: str | date, argument: str) -> Instant | None:
+    """Return the time that a value names; None for the hash of a block, or the start of it.
+
+    :param argument: name of the value in messages; a date that is ``since`` is the beginning of its day, else its end.
+    :raises InvalidInput: neither a time nor a hash.
+    """
+    if isinstance(as_of, str) and _HASH.fullmatch(as_of):
+        return None
+    if not isinstance(as_of, str | date):
+        raise InvalidInput(f"{argument}: {as_of!r:.80} is {_NO_POSITION}")
     try:
         if isinstance(as_of, str) and _DATE.fullmatch(as_of):
             as_of = date.fromisoformat(as_of)
@@ -306,8 +314,24 @@ def _instant(as_of: str | date, argument: str) -> Instant:
             return day if argument == "since" else day.plus_ns(_DAY_NS - 1)
         return Instant.parse(as_of) if isinstance(as_of, str) else Instant.from_datetime(as_of)
     except ValueError as e:
-        also = ", nor the hash of a block (f1620…)" if isinstance(as_of, str) else ""
-        raise InvalidInput(f"{argument}: {e}{also}") from None
+        if not isinstance(as_of, str):
+            raise InvalidInput(f"{argument}: {e}") from None
+        raise InvalidInput(f"{argument}: {as_of!r} is {_NO_POSITION}{_advice(as_of)}") from None
+
+
+_NO_POSITION = "no date (2026-05-01), no time with a zone (2026-05-01T08:00:00Z) and no hash of a block (f1620…)"
+
+
+def _advice(text: str) -> str:
+    """Return what a text may have meant: a date without dashes or zeros, a time without its zone."""
+    parts = re.fullmatch(r"(\d{4})-?(\d{1,2})-?(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?)?", text.strip())
+    if parts is None:
+        return ""
+    year, month, day, hour, minute, second = (int(part or 0) for part in parts.groups())
+    with suppress(ValueError):
+        moment = datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - a zone is what it lacks
+        return f": did you mean {moment.isoformat()}Z?" if parts[4] else f": did you mean {moment.date()}?"
+    return ""
 
 
 def _newest(dataset: Dataset, head: str, time: Instant) -> str:
@@ -344,7 +368,7 @@ def _named(dataset: Dataset, head: str, start: str) -> str:
     if len(stored) == 1:
         raise InvalidInput(
             f"dataset {dataset.alias}: block {stored[0]} is not in the history of its head: it belongs to a candidate "
-            f"or to an earlier history; to show the dataset as of that block: `--ref {stored[0]}`"
+            f"or to an earlier history; `odf state`, `tail` and `log` show it with `--ref {stored[0]}`"
         )
     command = dataset.command("log", "{}")
     raise DatasetNotFound(f"dataset {dataset.alias} has no block {start}: `{command}` lists its blocks")

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from airflow_provider_odf import closed_files
 from airflow_provider_odf.chain import cache_file, dataset_registry
 from airflow_provider_odf.chain.dataset import (
+    HEAD,
     LAYOUT,
     Dataset,
     dataset_at,
@@ -81,6 +82,22 @@ class Store:
     def linked_to(self, datasets: Iterable[Dataset]) -> Store:
         """Return this store with datasets of other stores, which `find_id` finds first."""
         return Store(self.storage, self.exchange, self.work_area, (*self._linked, *datasets), self.others)
+
+    def require(self, advice: str) -> None:
+        """Check that there is a store.
+
+        :param advice: what to do if the folder does not exist.
+        :raises InvalidInput: there is no such folder, or it is that of a dataset.
+        """
+        if not self.storage.exists():
+            raise InvalidInput(f"no such folder: {self.location} ({advice})")
+        if self.storage.get_ref(HEAD) is not None:
+            alias = (self.storage.get("info/alias") or b"").decode("utf-8", "replace").strip()
+            parts = self.location.rstrip("/").rsplit("/", alias.count("/") + 1)
+            raise InvalidInput(
+                f"{self.location} is the folder of a dataset: name the store {parts[0]}, and in it the dataset "
+                f"{'/'.join(parts[1:])}"
+            )
 
     @property
     def uri(self) -> str:

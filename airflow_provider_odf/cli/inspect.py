@@ -33,7 +33,7 @@ from airflow_provider_odf.cli.options import (
 from airflow_provider_odf.closed_files import as_user
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.manifest.load import load_block
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import changed, counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.reading.scan import Scan
@@ -82,7 +82,14 @@ def state(
 
 def diff(
     name: NameArgument,
-    since: Annotated[str, typer.Argument(help="The earlier date, time, block or offset.", metavar="SINCE")],
+    since: Annotated[
+        str | None,
+        typer.Argument(
+            help="The earlier date, time, block or offset.",
+            metavar="SINCE",
+            show_default="before the newest publication of data",
+        ),
+    ] = None,
     until: Annotated[
         str | None,
         typer.Argument(help="The later one.", metavar="UNTIL", show_default="the newest block"),
@@ -91,7 +98,7 @@ def diff(
     how: RowFormatOption = "table",
 ) -> None:
     """Show what changed in a dataset between two times or blocks: rows that were added (+A), retracted (-R) and
-    corrected (-C, +C) in the end, by key, and on standard error columns that changed.
+    corrected (-C, +C) in the end, by key, and on standard error columns that changed, and how much changed.
 
     A date is its beginning in UTC as SINCE, and its end as UNTIL.
     """
@@ -99,13 +106,19 @@ def diff(
     from airflow_provider_odf.records import json_rows
 
     dataset = PublishedStore(existing_store(store))[name]
-    for change in dataset.column_changes(since, until):
+    since = since if since is not None else dataset.before_newest_data()
+    for change in dataset.column_changes(since, until) if since is not None else ():
         print(f"columns: {change}", file=sys.stderr)
     scan = dataset.difference(since, until)
     operation = scan.state.vocab.operation_type_column
     rows = (row for table in scan.all_in_order() for row in json_rows.rows(table, operation))
     shown = list(islice(rows, MAX_TABLE_ROWS)) if how == "table" else rows
-    print_rows(shown, how, scan.schema.names, nothing="nothing changed")
+    print_rows(shown, how, scan.schema.names)
+    span = scan.offsets
+    said = "nothing changed"
+    if span is not None and span.first <= span.last:
+        said = f"{changed(scan.counts)} by offsets {span.first}..{span.last}"
+    print(f"{dataset.name}: {said}, up to block {scan.block[:13]}", file=sys.stderr)
     if how == "table" and len(scan) > MAX_TABLE_ROWS:
         print(f"… {counted(len(scan) - MAX_TABLE_ROWS, 'more row')}: use --format csv", file=sys.stderr)
 

@@ -118,17 +118,17 @@ def open_store(store: str | None, input_stores: Sequence[str] | None = None) -> 
 
     opened = Store.open(store or "odf-store", others=input_stores or ())
     for other in opened.others:
-        _check_exists(other, "--input-store or ODF_INPUT_STORES")
+        other.require("name the store with --input-store or ODF_INPUT_STORES")
     return opened
 
 
 def existing_store(store: str | None, input_stores: Sequence[str] | None = None) -> Store:
     """Return the store of a command that needs an existing one.
 
-    :raises InvalidInput: there is no such folder.
+    :raises InvalidInput: there is no such folder, or it is that of a dataset.
     """
     opened = open_store(store, input_stores)
-    _check_exists(opened, "--store or ODF_STORE")
+    opened.require("name the store with --store or ODF_STORE")
     return opened
 
 
@@ -140,11 +140,6 @@ def existing_dataset(store: str | None, name: str, input_stores: Sequence[str] |
     """
     opened = existing_store(store, input_stores)
     return opened, opened.dataset(name)
-
-
-def _check_exists(store: Store, option: str) -> None:
-    if not store.storage.exists():
-        raise InvalidInput(f"no such folder: {store.location} (name the store with {option})")
 
 
 def note_new_store(store: Store) -> None:
@@ -229,11 +224,11 @@ def print_rows(
 
 
 def _print_json_array(rows: Iterable[Mapping[str, Any]]) -> None:
-    """Print one array; on a terminal, with one row per line."""
-    start, between = "[", ",\n " if sys.stdout.isatty() else ", "
+    """Print one array, with one row per line."""
+    start = "["
     for row in rows:
         sys.stdout.write(start + json.dumps(row, ensure_ascii=False))
-        start = between
+        start = ",\n "
     print("]" if start != "[" else "[]")
 
 

@@ -22,10 +22,12 @@ from airflow_provider_odf.cli.options import (
 )
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.wording import suggestion
 
 if TYPE_CHECKING:
     from airflow_provider_odf.reading.sql import QueryResult, Sql
 
+_COMMANDS = (".datasets", ".schema", ".help", ".exit")
 _PROMPT, _MORE = "odf> ", "...> "
 _HELP = """\
 End a query with a semicolon.
@@ -84,8 +86,8 @@ def _named(text: str) -> tuple[str, str]:
 def _print(result: QueryResult, how: RowFormat) -> None:
     """Print rows as they come; of a table, which needs all of them for its widths, the first ones."""
     names, rows = result.schema.names, _rows(result)
-    if len(set(names)) != len(names):
-        raise InvalidInput(f"query: two columns have the same name, of {', '.join(names)}: name them with AS")
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise InvalidInput(f"query: more than one column has the name {' or '.join(twice)}: name them with AS")
     if how != "table":
         print_rows(rows, how, names)
         return
@@ -138,10 +140,12 @@ class _Prompt:
             except EOFError:
                 print()
                 return None
-            text = "\n".join(lines).strip()
-            if text in (".exit", ".quit", "exit", "quit"):
+            command, text = lines[-1].strip().rstrip(";"), "\n".join(lines).strip()
+            if command in (".exit", ".quit", "exit", "quit"):
                 return None
-            if text.startswith(".") or text.endswith(";"):
+            if command.startswith(".") or command == "help":  # also in the midst of a query, which is given up
+                return f".{command.removeprefix('.')}"
+            if text.endswith(";"):
                 return text
             lines = lines if text else []
 
@@ -154,8 +158,12 @@ class _Prompt:
         elif command == ".schema" and argument.strip():
             columns = self.session.columns(argument.strip().strip('"'))
             print_rows([{"column": name, "type": kind} for name, kind in columns], "table", nothing="no columns yet")
-        else:
+        elif command == ".schema":
+            raise InvalidInput(".schema needs the name of a dataset: .schema bike-stations")
+        elif command == ".help":
             print(_HELP, end="")
+        else:
+            raise InvalidInput(f"unknown command {command} ({suggestion(command, _COMMANDS)})")
 
     @contextlib.contextmanager
     def _line_editor(self) -> Iterator[None]:
@@ -189,4 +197,4 @@ class _Prompt:
         names = [name for _, name in self.session.tables()]
         columns = {column for name in names for column, _ in self.session.columns(name)}
         quoted = {name if name.isidentifier() else f'"{name}"' for name in names}
-        return {".datasets", ".schema", ".help", ".exit", *quoted, *columns}
+        return {*_COMMANDS, *quoted, *columns}

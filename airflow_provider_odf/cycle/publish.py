@@ -20,7 +20,7 @@ from airflow_provider_odf.cycle.history import history_of
 from airflow_provider_odf.errors import CommitConflict, ContractInconclusive, ContractRejected
 from airflow_provider_odf.evolution.inputs import merge_of
 from airflow_provider_odf.instant import Instant
-from airflow_provider_odf.wording import counted, listed
+from airflow_provider_odf.wording import changed, counted
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.dataset import Dataset
@@ -163,10 +163,6 @@ def _request(
     )
 
 
-_VERBS = {"+A": "added", "-R": "retracted", "+C": "corrected"}
-"""Operation -> what it does to a row; ``-C`` is the other half of ``+C``."""
-
-
 def change_words(dataset: Dataset, candidate: Candidate) -> str:
     """Return what the blocks of a candidate change, such as ``3 rows added, 1 row corrected``.
 
@@ -178,5 +174,4 @@ def change_words(dataset: Dataset, candidate: Candidate) -> str:
     counts = count_in_all(dataset, slices, operation_column)
     if counts is None:  # whoever reads the slice is told
         return f"{counted(candidate.records, 'record')} published"
-    words = [f"{counted(counts[sign], 'row')} {verb}" for sign, verb in _VERBS.items() if counts.get(sign)]
-    return listed(words) if words else "no rows changed"
+    return changed(counts)

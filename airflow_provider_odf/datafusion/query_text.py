@@ -109,17 +109,19 @@ _HINTS = re.compile(
 )
 _PREFIX = re.compile(
     r"^(?:(?:DataFusion error|Error during planning|Schema error|SQL error|Execution error|Arrow error|Internal error|"
-    r"External error|This feature is not implemented|type_coercion|caused by): ?|\s)+"
+    r"External error|Parser error|Cast error|Optimizer rule '\w+' failed|This feature is not implemented|"
+    r"type_coercion|caused by):? ?|\s)+"
 )
 _PARSER = re.compile(r"^\w+Error\(\"(.*)\"\)$", re.DOTALL)
 _NAMES = (
-    re.compile(r"No field named (\S+?)\.?(?:\s|$)"),
+    re.compile(r"No field named ((?:\"[^\"]*\"|[^\s\"])+?)\.?(?:\s|$)"),
     re.compile(r"table (?:function )?'(?:datafusion\.public\.)?(.+?)' not found"),
     re.compile(r"Invalid function '(.+?)'"),
     re.compile(r"Unsupported SQL type (\w+)"),
     re.compile(r"Function '(\w+)'"),
     re.compile(r"Ambiguous reference to (?:unqualified )?field (\S+)"),
     re.compile(r"Operator (\S+) is not"),
+    re.compile(r"(?:Error parsing \w+ from|Cannot cast string) ('.*?')"),
 )
 _CERTAIN = re.compile(r"^SQL error|single SQL statement|Invalid function|Unsupported SQL type|table .*not found")
 ONLY_QUERIES = "only queries (SELECT, WITH, VALUES, UNION) are allowed"
@@ -144,6 +146,7 @@ def brief(text: str) -> str:
     if match := _PARSER.match(text.strip()):
         text = match[1].replace('\\"', '"').replace("\\'", "'")
     text = _PLACE.sub("", text).replace("datafusion.public.", "").replace("Valid fields are", "The columns are")
+    text = re.sub(r"failed to match any signature, errors: .*?(?=No function matches)", "has other arguments. ", text)
     text = re.sub(r"\.\. No function matches the given name and argument types '(.+?)'\.", r" (\1).", text)
     return _squeezed(text.replace("\tCandidate functions:", "Possible:"))
 
@@ -159,7 +162,7 @@ def _place(text: str, query: str) -> tuple[int, int]:
         return line_and_column(query, len(query.rstrip()))
     for pattern in _NAMES:
         name = named[1] if (named := pattern.search(text)) else ""
-        position = query.find(name) if re.fullmatch(r"\W+", name) else position_of(query, name) if name else None
+        position = query.find(name) if re.fullmatch(r"\W+|'.*'", name) else position_of(query, name) if name else None
         if position is not None and position >= 0:
             return line_and_column(query, position)
     return (1, 1) if query else (0, 0)

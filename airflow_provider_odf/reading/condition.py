@@ -31,7 +31,7 @@ def parse(text: str, schema: pa.Schema) -> pc.Expression:
         plan = context.table(_TABLE).filter(text).execution_plan().display_indent()
     except Exception as e:
         found = str(problem(e, text, 0)).replace(f"{_TABLE}.", "")
-        raise InvalidInput(f"condition {text!r}: {found}") from e
+        raise InvalidInput(f"condition {text!r}: {found}") from None
     if rows.condition is None or "FilterExec" in plan:
         raise InvalidInput(f"condition {text!r}: only SQL can compute it: use `store.sql` with WHERE instead")
     return rows.condition

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
-from airflow_provider_odf.chain.publications import block_as_of, data_as_of, is_before_history, last_offset_at
+from airflow_provider_odf.chain.publications import (
+    block_as_of,
+    data_as_of,
+    is_before_history,
+    last_offset_at,
+    newest_data,
+    published_history,
+    time_of,
+)
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.store import Store
@@ -37,6 +48,11 @@ class PublishedContract(NamedTuple):
     columns: Mapping[str, ColumnTerms]
     report: ContractReport
 
+    def __repr__(self) -> str:
+        outcomes = Counter(check.outcome for check in self.report.results)
+        clauses = ", ".join(f"{number} {outcome}" for outcome, number in outcomes.items())
+        return f"<contract {self.report.contract}: {self.report.result} ({clauses})>"
+
 
 @dataclass(frozen=True, repr=False)
 class PublishedDataset:
@@ -48,6 +64,11 @@ class PublishedDataset:
     def __repr__(self) -> str:
         columns = ", ".join(f"{column.name}: {column.type}" for column in self.schema)
         return f"<dataset {self.name} of {self._store.location}: {columns or 'no columns yet'}>"
+
+    def _repr_html_(self) -> str:
+        """Return its description and current rows for notebooks."""
+        about = f"<p><b>{escape(self.name)}</b> {escape(self.description or '')}</p>"
+        return about + self.current()._repr_html_()
 
     @property
     def name(self) -> str:
@@ -142,13 +163,15 @@ class PublishedDataset:
 
         Keep ``Scan.block`` of the result, and pass it as ``since`` the next time, to read each record once.
 
-        :param since: a block by its hash or the start of it, a system time as datetime or in RFC 3339, or an offset. By
-            default the records begin with the first one.
+        :param since: a block by its hash or the start of it, a system time as datetime or in RFC 3339, a date for its
+            beginning in UTC (as ``until`` it stands for its end), or an offset. By default the records begin with the
+            first one.
         :param until: likewise, by default the newest block.
         :raises InvalidInput: not such a position, not in the history, or ``until`` is before ``since``.
         :raises DatasetNotFound: the dataset has no such block.
         :raises ChainCorrupted: a block is missing or damaged.
         """
+        self._check_order(since, until)
         after = self._since(since)
         block = HEAD if until is None or _offset(until) is not None else self._block(until, "until")
         state = replay(self._dataset, block)
@@ -160,19 +183,32 @@ class PublishedDataset:
             raise self._beyond("until", last, newest)
         last = newest if last is None else last
         if last < after:
-            raise InvalidInput(f"dataset {self.name}: until {until} is before since {since}: swap the two")
+            raise self._swapped(since, until)
         offsets = OffsetRange(state.vocab.offset_column, after + 1, last)
         return HistoryScan(self._dataset, state, offsets=offsets)
 
-    def difference(self, since: Position, until: Position | None = None) -> DifferenceScan:
+    def difference(self, since: Position | None = None, until: Position | None = None) -> DifferenceScan:
         """Return what the records after ``since`` up to and including ``until`` changed in the end: rows that they
         added, retracted and corrected, by key. Records that undo each other are left out. It raises as `changes`, and
         `InvalidInput` for more than two million records when the rows are read.
+
+        :param since: as in `changes`; by default what is before the newest publication of data.
         """
         from airflow_provider_odf.reading.difference import DifferenceScan
 
+        if since is None and until is None:
+            since = self.before_newest_data()
         changes = self.changes(since, until)
         return DifferenceScan(changes.dataset, changes.state, offsets=changes.offsets)
+
+    def before_newest_data(self) -> str | None:
+        """Return the hash of the block before the newest publication of data; None if there is no earlier data."""
+        found = newest_data(self._dataset)
+        if found is None:
+            return None
+        history = published_history(self._dataset, HEAD)
+        entry = history.entry(found.number)
+        return history.hashes[(entry.first if entry is not None else found.number) - 1]
 
     def column_changes(self, since: Position, until: Position | None = None) -> list[str]:
         """Return how the columns changed between two positions, such as ``added price DOUBLE``; nothing after an
@@ -183,6 +219,19 @@ class PublishedDataset:
         if isinstance(since, int) or _offset(since) is not None or is_before_history(self._dataset, since, "since"):
             return []
         return list(column_changes(replay(self._dataset, self._block(since, "since")).schema, after.schema))
+
+    def _check_order(self, since: Position | None, until: Position | None) -> None:
+        """Compare two times, which may be those of the same block."""
+        if since is None or until is None or _offset(since) is not None or _offset(until) is not None:
+            return
+        assert not isinstance(since, int)  # noqa: S101 - offsets are returned above
+        assert not isinstance(until, int)  # noqa: S101
+        start, end = time_of(since, "since"), time_of(until, "until")
+        if start is not None and end is not None and end < start:
+            raise self._swapped(since, until)
+
+    def _swapped(self, since: Position | None, until: Position | None) -> InvalidInput:
+        return InvalidInput(f"dataset {self.name}: until {until} is before since {since}: swap the two")
 
     def _since(self, since: Position | None) -> int:
         """Return the offset before the first one to read."""
@@ -203,10 +252,10 @@ class PublishedDataset:
 
     def _beyond(self, argument: str, offset: int, newest: int) -> InvalidInput:
         has = f"its newest offset is {newest}" if newest >= 0 else "it has no data yet"
-        return InvalidInput(
-            f"dataset {self.name}: {argument} is offset {offset}, but {has}: if the dataset was reset, "
-            "read it from the beginning"
-        )
+        advice = "if the dataset was reset, read it from the beginning"
+        with suppress(ValueError):
+            advice = f"for the date write {datetime.strptime(str(offset), '%Y%m%d').date()}"  # noqa: DTZ007
+        return InvalidInput(f"dataset {self.name}: {argument} is offset {offset}, but {has}: {advice}")
 
 
 def _offset(position: Position) -> int | None:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from airflow_provider_odf.chain import cache_file, slices
 from airflow_provider_odf.chain.record_rows import spelled_key
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
+from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, OPERATION_NAMES, PRESENT, RETRACT
 from airflow_provider_odf.reading.scan import HistoryScan
 from airflow_provider_odf.records.current_rows import not_undone
 from airflow_provider_odf.records.keys import equality_codes, equality_codes_of
@@ -87,6 +87,12 @@ class DifferenceScan(HistoryScan):
         """Yield all rows of the difference in the order of `in_order`, some at a time."""
         for start in range(0, self._changes.num_rows, _AT_ONCE):
             yield self.in_order(range(OPERATIONS), start, _AT_ONCE)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of rows by operation, such as ``{"+A": 2}``, whatever the condition is."""
+        operations = pc.value_counts(pc.bit_wise_and(self._changes[CODE], OPERATIONS - 1)).to_pylist()
+        return {OPERATION_NAMES[entry["values"]]: entry["counts"] for entry in operations}
 
     def __len__(self) -> int:
         """Return the number of rows, which are not read for it unless there is a condition."""

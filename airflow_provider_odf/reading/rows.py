@@ -63,6 +63,8 @@ class Rows(ABC):
 
     def head(self, n: int = 10) -> pa.Table:
         """Return the first rows as an Arrow table; no more batches are read than they need. It raises as `to_arrow`."""
+        if n < 0:
+            raise InvalidInput(f"head takes 0 rows or more, not {n}")
         found, number = list[pa.RecordBatch](), 0
         for batch in self:
             if number >= n:
@@ -86,10 +88,21 @@ class Rows(ABC):
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     @property
+    def operation_column(self) -> str | None:
+        """Column with numbers of operations, which people see as ``+A``, ``-R``, ``-C`` and ``+C``."""
+        return None
+
+    @property
+    def title(self) -> str:
+        """What the rows are of, as a sentence; empty if there is nothing to say."""
+        return ""
+
+    @property
     def facts(self) -> str:
         """What the rows are, in a line."""
         columns = ", ".join(f"{field.name}: {field.type}" for field in self.schema)
-        return f"{counted(len(self.schema), 'column')} ({columns})"
+        of_columns = f"{counted(len(self.schema), 'column')} ({columns})"
+        return f"{self.title.removesuffix('.')}: {of_columns}" if self.title else of_columns
 
     def __repr__(self) -> str:
         return f"<{self.facts}>"
@@ -97,19 +110,19 @@ class Rows(ABC):
     def _repr_html_(self) -> str:
         """Return the first rows as a table for notebooks."""
         table = self.head(_SHOWN + 1)
-        more = f" The first {_SHOWN} rows." if table.num_rows > _SHOWN else ""
+        shown = f"The first {_SHOWN} rows." if table.num_rows > _SHOWN else f"{counted(table.num_rows, 'row')}."
         names = "".join(
             f"<th>{escape(field.name)}<br><small>{escape(str(field.type))}</small></th>" for field in self.schema
         )
-        lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in _values(table.slice(0, _SHOWN)))
-        return f"<table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table><p>{escape(self.facts)}{more}</p>"
+        lines = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self._values(table.slice(0, _SHOWN)))
+        caption = f"{escape(self.title)} {shown}"
+        return f"<table><thead><tr>{names}</tr></thead><tbody>{lines}</tbody></table><p>{caption}</p>"
 
+    def _values(self, table: pa.Table) -> Iterator[tuple[Any, ...]]:
+        from airflow_provider_odf.records import json_rows
 
-def _values(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    from airflow_provider_odf.records import json_rows
-
-    for row in json_rows.rows(table):
-        yield tuple(row.values())
+        for row in json_rows.rows(table, self.operation_column):
+            yield tuple(row.values())
 
 
 def _cell(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -39,8 +39,12 @@ class Scan(Rows):
     """What the rows are, in a word or two."""
 
     @property
-    def facts(self) -> str:
-        return f"{self.kind} of {self.dataset.alias} at block {self.block[:13]}: {super().facts}"
+    def title(self) -> str:
+        return f"{self.kind} of {self.dataset.alias} at block {self.block[:13]}."
+
+    @property
+    def operation_column(self) -> str | None:
+        return self.state.vocab.operation_type_column
 
     @property
     def block(self) -> str:
@@ -54,18 +58,19 @@ class Scan(Rows):
         names = self.columns if self.columns is not None else self._all_columns()
         return pa.schema([] if stored is None else [stored.field(name) for name in names])
 
-    def select(self, *columns: str) -> Self:
-        """Return the scan with these columns only, in this order. Other columns are not read.
+    def select(self, *columns: str | Iterable[str]) -> Self:
+        """Return the scan with these columns only, in this order: names, or lists of names. Other columns are not read.
 
         :raises InvalidInput: there is no such column, or one is repeated.
         """
-        for name in columns:
+        names = tuple(name for each in columns for name in ([each] if isinstance(each, str) else each))
+        for name in names:
             self._check_column(name)
-        repeated = sorted({name for name in columns if columns.count(name) > 1})
-        if repeated or not columns:
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated or not names:
             what = f"column {repeated[0]} is selected twice" if repeated else "no columns are selected"
             raise InvalidInput(f"dataset {self.dataset.alias}: {what}: name each column once")
-        return replace(self, columns=columns)
+        return replace(self, columns=names)
 
     def where(self, condition: pc.Expression | str) -> Self:
         """Return the scan with only those rows that also meet a condition: in SQL, such as ``"price > 10"``, or

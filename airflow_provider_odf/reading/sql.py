@@ -8,9 +8,11 @@ no files, and no statements but queries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, date
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,9 @@ import pyarrow as pa
 from airflow_provider_odf.datafusion.plan import session
 from airflow_provider_odf.datafusion.query_text import ONLY_QUERIES, problem, words
 from airflow_provider_odf.errors import InvalidInput, OdfError
+from airflow_provider_odf.merge_strategies import OPERATION_NAMES, OPERATIONS_TEXT
 from airflow_provider_odf.reading.rows import Rows
+from airflow_provider_odf.wording import nearest
 
 if TYPE_CHECKING:
     from datafusion import DataFrame, Expr, SessionContext
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from airflow_provider_odf.reading.scan import CurrentScan
     from airflow_provider_odf.reading.sql_catalog import Datasets
 
+_FIRST_WORDS = ("SELECT", "WITH", "VALUES", "EXPLAIN", "TABLE", "(")
+_TO_LIST = "`odf list`, or .datasets at the prompt, lists the datasets; `odf show NAME`, or .schema NAME, the columns"
 _OPTIONS = {
     # Names have upper and lower case, and Parquet's statistics do not tell of NaN.
     "datafusion.execution.collect_statistics": "false",
@@ -54,10 +60,14 @@ class Sql:
         from datafusion import SQLOptions
 
         first = next(words(text), None)
-        if first is None or not first.is_word("SELECT", "WITH", "VALUES", "EXPLAIN", "TABLE", "("):
-            raise InvalidInput(f"query: {ONLY_QUERIES}")
+        if first is None:
+            raise InvalidInput("query: it is empty")
+        if not first.is_word(*_FIRST_WORDS):
+            meant = nearest(first.text.upper(), _FIRST_WORDS)
+            advice = f"did you mean {meant}?" if meant else _TO_LIST
+            raise InvalidInput(f"query: {first.text[:40]}: {ONLY_QUERIES} ({advice})")
         only_queries = SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
-        with _as_own_errors(text, self._errors):
+        with _as_own_errors(text, self._errors, self.tables):
             return QueryResult(text, self._context.sql_with_options(text, only_queries), self._errors)
 
     def tables(self) -> Iterator[tuple[str, str]]:
@@ -93,7 +103,7 @@ class Sql:
         from airflow_provider_odf.reading.sql_catalog import table
 
         try:
-            scan = self._scan_as_of(*(argument.python_value().as_py() for argument in arguments))
+            scan = self._scan_as_of(*map(_literal, arguments))
             return table(scan, self._errors)
         except OdfError as e:
             self._errors.append(e)
@@ -101,14 +111,15 @@ class Sql:
 
     def _scan_as_of(self, *values: object) -> CurrentScan:
         name, point, catalog = (*values, *[next(iter(self.stores))] * (3 - len(values)))[:3]
-        if len(values) not in (2, 3) or not all(isinstance(value, str) for value in values):
+        are_named = isinstance(name, str) and isinstance(catalog, str)
+        if len(values) not in (2, 3) or not are_named or not isinstance(point, str | date):
             raise InvalidInput(
-                "as_of takes the name of a dataset, a time or block, and perhaps the name of a store: "
+                "as_of takes the name of a dataset as text, a time or block, and perhaps the name of a store: "
                 "as_of('bike-stations', '2026-05-01')"
             )
         if catalog not in self.stores:
             raise InvalidInput(f"as_of: there is no store {catalog!r}: the stores are {', '.join(self.stores)}")
-        return self.stores[str(catalog)][str(name)].as_of(str(point))
+        return self.stores[str(catalog)][str(name)].as_of(point)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,11 +148,25 @@ class QueryResult(Rows):
                 yield batch.to_pyarrow()
 
 
+def _literal(argument: Expr) -> object:
+    """Return the value of an argument: a text, a date or a time; None if it is no literal."""
+    try:
+        value = argument.python_value()
+    except Exception:  # DataFusion has no class for it
+        return None
+    if pa.types.is_timestamp(value.type):  # without a zone, as SQL has it
+        return value.cast(pa.timestamp("us"), safe=False).as_py().replace(tzinfo=UTC)
+    return value.as_py()
+
+
 @contextmanager
-def _as_own_errors(text: str, errors: list[OdfError]) -> Iterator[None]:
+def _as_own_errors(
+    text: str, errors: list[OdfError], tables: Callable[[], Iterable[tuple[str, str]]] = tuple
+) -> Iterator[None]:
     """Raise errors of DataFusion as those of the package, with their place in a query.
 
     :param errors: those of tables and functions, which are raised as they are.
+    :param tables: returns catalog and name of each dataset, for advice.
     """
     errors.clear()
     try:
@@ -149,10 +174,28 @@ def _as_own_errors(text: str, errors: list[OdfError]) -> Iterator[None]:
     except OdfError:
         raise
     except Exception as e:
-        raise next(iter(errors), InvalidInput(f"query{_where(e, text)}")) from e
+        # Without its cause: a notebook would show the frames of DataFusion first.
+        raise next(iter(errors), InvalidInput(f"query{_where(e, text, tables)}")) from None
 
 
-def _where(error: Exception, text: str) -> str:
+def _where(error: Exception, text: str, tables: Callable[[], Iterable[tuple[str, str]]]) -> str:
     found = problem(error, text, 0)
-    advice = f" ({found.advice})" if found.advice else ""
-    return f", {found.line}:{found.column}: {found.message}{advice}" if found.line else f": {found.message}{advice}"
+    message = found.message if found.message != ONLY_QUERIES else f"{ONLY_QUERIES} ({_TO_LIST})"
+    hint = _unquoted(text, tables) or found.advice or _advice(message)
+    advice = f" ({hint})" if hint else ""
+    return f", {found.line}:{found.column}: {message}{advice}" if found.line else f": {message}{advice}"
+
+
+def _unquoted(text: str, tables: Callable[[], Iterable[tuple[str, str]]]) -> str:
+    """Return the advice to quote the name of a dataset that a query has without quotes."""
+    bare = "".join(word.text if word.kind in ("name", "number", "sign") else " " for word in words(text)).lower()
+    names = (name for _, name in tables() if not name.isidentifier() and name.lower() in bare)
+    return next((f'quote the name of the dataset: "{name}"' for name in names), "")
+
+
+def _advice(message: str) -> str:
+    if quoted := re.search(r'No field named "((?:[^"]|"")*)"', message):
+        return f"is it a text? Texts have single quotes: '{quoted[1]}'"
+    if any(f"'{name}'" in message for name in OPERATION_NAMES):
+        return f"operations are numbers: {OPERATIONS_TEXT}"
+    return ""

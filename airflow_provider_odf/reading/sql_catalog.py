@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
+from airflow_provider_odf.manifest.names import is_alias
+from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -60,8 +62,16 @@ class _Kind:
     def table(self, name: str) -> Table | None:
         if name == AS_OF:  # DataFusion looks for a table before it looks for a function. No dataset has this name.
             return None
-        dataset = self.store[name]
+        dataset = self._dataset(name)
         return table(dataset.current() if self.kind == CURRENT else dataset.history(), self.errors)
+
+    def _dataset(self, name: str) -> PublishedDataset:
+        if not is_alias(name):
+            raise DatasetNotFound(f"no dataset or function {name} (datasets: {listed(list(self.store))})")
+        kind, _, rest = name.partition(".")
+        if kind in (CURRENT, HISTORY) and name not in self.store and rest in self.store:
+            raise DatasetNotFound(f'no dataset {name}: write {kind}."{rest}"')
+        return self.store[name]
 
 
 class _Prefix:

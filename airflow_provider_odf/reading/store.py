@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.errors import ChainError, InvalidInput
 from airflow_provider_odf.reading.dataset import PublishedDataset
+from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.reading.sql import QueryResult
@@ -33,7 +35,13 @@ class PublishedStore:
         :raises DatasetGone: the store had the dataset, but it is missing.
         :raises InvalidInput: not a name of a dataset.
         """
+        if not isinstance(name, str):
+            raise InvalidInput(f"{name!r} is no name of a dataset (known: {listed(list(self))})")
         return PublishedDataset(self._store, self._store.dataset(name))
+
+    def keys(self) -> list[str]:
+        """Return the names of the datasets."""
+        return list(self)
 
     def sql(self, query: str) -> QueryResult:
         """Return the rows of a query over current rows (``FROM "bike-stations"``), histories (``FROM
@@ -60,6 +68,19 @@ class PublishedStore:
     def __repr__(self) -> str:
         return f"<store {self._store.location}: {', '.join(self) or 'no datasets yet'}>"
 
+    def _repr_html_(self) -> str:
+        """Return the datasets with their descriptions for notebooks."""
+        rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(self._about(name))}</td></tr>" for name in self)
+        return (
+            f"<p>store {escape(self._store.location)}</p><table>{rows or '<tr><td>no datasets yet</td></tr>'}</table>"
+        )
+
+    def _about(self, name: str) -> str:
+        try:
+            return self[name].description or ""
+        except ChainError as e:
+            return str(e)
+
 
 def open_store(uri: str | os.PathLike[str], *, work_area: str | os.PathLike[str] | None = None) -> PublishedStore:
     """Return the datasets of a store::
@@ -72,9 +93,10 @@ def open_store(uri: str | os.PathLike[str], *, work_area: str | os.PathLike[str]
 
     :param uri: path or ``file:`` URI of the store.
     :param work_area: folder of disposable caches, by default ``.work`` in the store. It need not be writable.
-    :raises InvalidInput: there is no such folder, or the URI has an unknown scheme.
+    :raises InvalidInput: there is no such folder, it is that of a dataset, or the URI has an unknown scheme.
     """
+    if not os.fspath(uri):
+        raise InvalidInput("the path of the store is empty: name its folder, such as 'odf-store'")
     store = Store.open(os.fspath(uri), Path(work_area) if work_area is not None else None)
-    if not store.storage.exists():
-        raise InvalidInput(f"no such folder: {store.location} (check the path of the store, and that it is mounted)")
+    store.require("check the path of the store, and that it is mounted")
     return PublishedStore(store)

@@ -59,19 +59,37 @@ def test_a_time_before_the_first_block(chain):
     )
 
 
+NO_POSITION = "no date (2026-05-01), no time with a zone (2026-05-01T08:00:00Z) and no hash of a block (f1620…)"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (
             "yesterday",
-            "as of: 'yesterday' is not an RFC 3339 time such as 2024-05-02T08:00:00Z, nor the hash of a block (f1620…)",
+            f"as of: 'yesterday' is {NO_POSITION}",
         ),
         (
             "2024-05-32",
-            "as of: day is out of range for month, nor the hash of a block (f1620…)",
+            f"as of: '2024-05-32' is {NO_POSITION}",
         ),
-        ("", "as of: '' is not an RFC 3339 time such as 2024-05-02T08:00:00Z, nor the hash of a block (f1620…)"),
-        ("F1620AB", "as of: 'F1620AB' is not an RFC 3339 time such as"),
+        (
+            "2024-5-2",
+            f"as of: '2024-5-2' is {NO_POSITION}: did you mean 2024-05-02?",
+        ),
+        ("20240502", ": did you mean 2024-05-02?"),
+        ("2024-05-02 8:00", ": did you mean 2024-05-02T08:00:00Z?"),
+        ("2024-05-02T08:00:01", ": did you mean 2024-05-02T08:00:01Z?"),
+        (
+            5,
+            f"as of: 5 is {NO_POSITION}",
+        ),
+        (None, "as of: None is no date"),
+        (
+            "",
+            f"as of: '' is {NO_POSITION}",
+        ),
+        ("F1620AB", "as of: 'F1620AB' is no date"),
         (datetime(2024, 5, 2), "as of: 2024-05-02 00:00:00 has no time zone"),
     ],
 )

@@ -200,7 +200,7 @@ def test_the_dataset_as_of_a_time_or_block(folder: Path) -> None:
         ),
         (("--as-of", "f1620beef"), "dataset cities has no block f1620beef: `odf log cities --store odf-store` lists"),
         (("--as-of", "f1620"), "dataset cities has 5 blocks whose hash starts with f1620, such as f1620"),
-        (("--as-of", "monday"), "as of: 'monday' is not an RFC 3339 time such as 2024-05-02T08:00:00Z, nor the hash"),
+        (("--as-of", "monday"), "as of: 'monday' is no date (2026-05-01), no time with a zone"),
         (("--as-of", T1, "--ref", "head"), "--ref and --as-of both name a block: use one of them"),
     ],
 )

@@ -29,7 +29,7 @@ def test_a_table_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 def test_json_is_written_row_by_row(capsys: pytest.CaptureFixture[str]) -> None:
     print_rows(iter([{"a": 1, "b": "ü"}, {"a": None, "b": "x"}]), "json")
     print_rows(iter(()), "json")
-    assert capsys.readouterr().out == '[{"a": 1, "b": "ü"}, {"a": null, "b": "x"}]\n[]\n'
+    assert capsys.readouterr().out == '[{"a": 1, "b": "ü"},\n {"a": null, "b": "x"}]\n[]\n'
 
 
 def numbers(n: int) -> Rows:

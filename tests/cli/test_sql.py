@@ -53,7 +53,7 @@ def test_a_query(odf, numbers):
     ("how", "expected"),
     [
         ("csv", 'id,value\n1,one\n3,\n5,"a ""b"", c"\n'),
-        ("json", '[{"id": 1, "value": "one"}, {"id": 3, "value": null}, {"id": 5, "value": "a \\"b\\", c"}]\n'),
+        ("json", '[{"id": 1, "value": "one"},\n {"id": 3, "value": null},\n {"id": 5, "value": "a \\"b\\", c"}]\n'),
     ],
 )
 def test_forms(odf, numbers, how, expected):
@@ -85,10 +85,10 @@ def test_more_rows_than_a_table_has(odf, numbers):
     [
         ("SELECT 1 FROM nope", "no dataset nope in "),
         ('SELECT idd FROM "odd-numbers"', "query, 1:8: No field named idd."),
-        ("DROP TABLE x", "query: only queries (SELECT, WITH, VALUES, UNION) are allowed"),
+        ("DROP TABLE x", "query: DROP: only queries (SELECT, WITH, VALUES, UNION) are allowed (`odf list`"),
         (
             'SELECT a.id, b.id FROM "odd-numbers" a, "odd-numbers" b',
-            "two columns have the same name, of id, id: name them",
+            "more than one column has the name id: name them with AS",
         ),
     ],
 )
@@ -189,8 +189,15 @@ def test_the_prompt(terminal, numbers, tmp_path):
     terminal.type('SELECT nope FROM "odd-numbers";\n')
     assert "No field named nope" in terminal.until("odf> ")
     terminal.type(".what\n")
+    said = "unknown command .what (known: .datasets, .schema, .help, .exit)"
+    assert said in terminal.until("odf> ")
+    terminal.type(".schema\n")
+    assert ".schema needs the name of a dataset: .schema bike-stations" in terminal.until("odf> ")
+    terminal.type("SELECT 1\n")
+    terminal.until("...> ")
+    terminal.type("help\n")
     assert "End a query with a semicolon." in terminal.until("odf> ")
-    assert terminal.end("\x04") == 0
+    assert terminal.end("exit;\n") == 0
     assert ".schema odd-numbers" in (tmp_path / ".local/state/odf/sql_history").read_text()
 
 

@@ -92,7 +92,7 @@ def test_rows(run: Callable[..., pa.Table], queries: list[str], rows: list[dict[
 @pytest.mark.parametrize(
     ("expression", "message"),
     [
-        ("cast(s as bigint)", "preprocess: Cast error: Cannot cast string 'İstanbul' to value of Int64 type"),
+        ("cast(s as bigint)", "preprocess: Cannot cast string 'İstanbul' to value of Int64 type"),
         ("n / 0", "preprocess: Divide by zero error"),
         ("arrow_cast(18446744073709551615, 'UInt64')", "preprocess: column x: Integer value 18446744073709551615"),
     ],

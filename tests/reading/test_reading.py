@@ -1,5 +1,6 @@
 """Reading published data from Python, from real slices and blocks."""
 
+import re
 import subprocess
 import sys
 from datetime import UTC, date, datetime
@@ -169,7 +170,7 @@ def test_positions_that_are_not_there(dataset, numbers):
         (lambda: dataset.changes(since=4, until=2), "until 2 is before since 4"),
         (lambda: dataset.changes(since=-2), "-2 is not an offset: offsets are 0 or more"),
         (lambda: dataset.changes(since=True), "True is not an offset"),
-        (lambda: dataset.changes(since="yesterday"), "since: 'yesterday' is not an RFC 3339 time such as"),
+        (lambda: dataset.changes(since="yesterday"), "since: 'yesterday' is no date (2026-05-01), no time"),
         (lambda: dataset.changes(since=datetime(2026, 1, 1)), "since: 2026-01-01 00:00:00 has no time zone"),
         (lambda: dataset.changes(until="2000-01-01T00:00:00Z"), "has no history as of 2000-01-01T00:00:00Z"),
         (lambda: dataset.as_of("2000-01-01T00:00:00Z"), "has no history as of 2000-01-01T00:00:00Z"),
@@ -297,7 +298,35 @@ def test_what_a_notebook_shows(grow, store):
     assert "<tr><td>0</td><td><i>null</i></td></tr><tr><td>1</td><td>&lt;b&gt;1</td></tr>" in shown
     assert "<td>9</td>" in shown
     assert "<td>10</td>" not in shown
-    assert shown.endswith(f"<p>{facts} The first 10 rows.</p>")
+    assert shown.endswith(f"<p>current rows of numbers at block {current.block[:13]}. The first 10 rows.</p>")
+
+
+def test_operations_in_a_notebook(dataset):
+    assert "<tr><td>0</td><td>+A</td>" in dataset.history().select("offset", "op")._repr_html_()
+
+
+def test_stores_and_datasets_in_a_notebook(dataset, numbers, store):
+    numbers.append(model.SetInfo(description="<Odd> numbers"))
+    shown = open_store(store.location)._repr_html_()
+    assert f"<p>store {store.location}</p><table><tr><td>numbers</td><td>&lt;Odd&gt; numbers</td></tr></table>" == shown
+    assert dataset._repr_html_().startswith("<p><b>numbers</b> &lt;Odd&gt; numbers</p><table><thead>")
+
+
+def test_wrong_guesses(dataset, store):
+    opened = open_store(store.location)
+    assert opened.keys() == ["numbers"]
+    with pytest.raises(InvalidInput, match=r"^0 is no name of a dataset \(known: numbers\)$"):
+        opened[0]
+    with pytest.raises(InvalidInput, match="the path of the store is empty"):
+        open_store("")
+    where = re.escape(
+        f"{store.location}/numbers is the folder of a dataset: name the store {store.location}, and in it"
+    )
+    with pytest.raises(InvalidInput, match=f"^{where} the dataset numbers$"):
+        open_store(f"{store.location}/numbers")
+    with pytest.raises(InvalidInput, match="head takes 0 rows or more, not -1"):
+        dataset.current().head(-1)
+    assert dataset.current().select(["value", "id"]).schema.names == ["value", "id"]
 
 
 def test_what_a_dataset_tells(dataset, numbers, store):

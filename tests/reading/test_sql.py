@@ -60,6 +60,8 @@ def rows(result):
         ('WITH big AS (SELECT id FROM "odd-numbers" WHERE id > 1) SELECT sum(id) FROM big', [(5,)]),
         ('(SELECT id FROM "odd-numbers" LIMIT 0)', []),
         ("VALUES (1)", [(1,)]),
+        ("SELECT count(*) FROM as_of('odd-numbers', DATE '2030-01-01')", [(3,)]),
+        ("SELECT count(*) FROM as_of('odd-numbers', now())", [(3,)]),
     ],
 )
 def test_queries(opened, numbers, query, expected):
@@ -78,16 +80,49 @@ def test_queries(opened, numbers, query, expected):
             InvalidInput,
             "query, 2:3: No field named value. The columns are .*Value",
         ),
-        ("SELECT * FROM as_of('odd-numbers', 'soon')", InvalidInput, "as of: 'soon' is not an RFC 3339 time"),
+        (
+            "SELECT * FROM as_of('odd-numbers', 'soon')",
+            InvalidInput,
+            "as of: 'soon' is no date",
+        ),
         ("SELECT * FROM as_of('nope', '2030-01-01')", DatasetNotFound, "no dataset nope"),
-        ("SELECT * FROM as_of('odd-numbers')", InvalidInput, "as_of takes the name of a dataset, a time or block"),
-        ("SELECT * FROM as_of(1, 2)", InvalidInput, "as_of takes the name of a dataset, a time or block"),
+        (
+            "SELECT * FROM as_of('odd-numbers')",
+            InvalidInput,
+            "as_of takes the name of a dataset as text, a time",
+        ),
+        ("SELECT * FROM as_of(1, 2)", InvalidInput, "as_of takes the name of a dataset as text, a time"),
+        ("SELECT * FROM as_of('odd-numbers', id)", InvalidInput, "as_of takes the name of a dataset as text"),
         ("SELECT * FROM as_of('a', 'b', 'c')", InvalidInput, "as_of: there is no store 'c': the stores are store"),
-        ("SELEC 1", InvalidInput, "query: only queries \\(SELECT, WITH, VALUES, UNION\\) are allowed"),
-        ("", InvalidInput, "only queries"),
+        ("SELEC 1", InvalidInput, "query: SELEC: only queries .* are allowed \\(did you mean SELECT\\?\\)"),
+        (
+            "SHOW TABLES",
+            InvalidInput,
+            "query: SHOW: only queries .* are allowed \\(`odf list`, or .datasets at the prompt",
+        ),
+        ("", InvalidInput, "query: it is empty"),
         ("SELECT 1; SELECT 2", InvalidInput, "only supports a single SQL statement"),
         ("SELECT (", InvalidInput, "query, 1:"),
-        ("SELECT * FROM '/etc/passwd'", InvalidInput, "is not a dataset name"),
+        ("SELECT * FROM '/etc/passwd'", DatasetNotFound, "no dataset or function /etc/passwd \\(datasets: acme"),
+        ("SELECT * FROM read_csv('x')", DatasetNotFound, "no dataset or function read_csv"),
+        ("SELECT * FROM odd-numbers", InvalidInput, 'query, 1:18: .*quote the name of the dataset: "odd-numbers"'),
+        ("SELECT * FROM history.odd-numbers", InvalidInput, 'quote the name of the dataset: "odd'),
+        (
+            "SELECT * FROM as_of(odd-numbers, '2030-01-01')",
+            InvalidInput,
+            'quote the name of the dataset: "odd-numbers"',
+        ),
+        ('SELECT * FROM "history.odd-numbers"', DatasetNotFound, 'write history."odd-numbers"'),
+        (
+            'SELECT * FROM "odd-numbers" WHERE "Value" = "a b"',
+            InvalidInput,
+            "query, 1:45: No field named \"a b\".*Texts have single quotes: 'a b'",
+        ),
+        (
+            "SELECT * FROM history.\"odd-numbers\" WHERE op = '+A'",
+            InvalidInput,
+            "query, 1:48: Cannot cast string '\\+A' to value of Int32 type \\(operations are numbers: 0 \\(\\+A\\), 1",
+        ),
         ("SELECT * FROM information_schema.tables", InvalidInput, "table 'store.information_schema.tables' not found"),
         ("CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '/etc/passwd'", InvalidInput, "only queries"),
         ("CREATE TABLE x AS VALUES (1)", InvalidInput, "only queries"),
@@ -106,7 +141,7 @@ def test_what_is_no_query_or_not_there(opened, query, error, message, tmp_path):
 
 
 def test_a_value_that_a_query_cannot_process(opened):
-    with pytest.raises(InvalidInput, match="query, 1:1: Cast error: Cannot cast string 'A' to value of Int32 type"):
+    with pytest.raises(InvalidInput, match="query, 1:1: Cannot cast string 'A' to value of Int32 type"):
         opened.sql('SELECT CAST(Value AS INT) FROM "odd-numbers"').to_table()
 
 
