@@ -24,8 +24,21 @@ if TYPE_CHECKING:
 
 REJECTED, FAILING, UNPUBLISHED, LATE, EXCEPTION = "rejected", "failing", "unpublished", "late", "exception"
 NO_DATA, WAITING, STALE, DISCARDED, FRESH = "no data", "waiting", "stale", "discarded", "fresh"
-WORDS = (REJECTED, FAILING, UNPUBLISHED, LATE, EXCEPTION, NO_DATA, WAITING, STALE, DISCARDED, FRESH)
-"""All words, worst first."""
+MEANINGS = {
+    REJECTED: "new data failed its contract or was held back, and waits for a decision",
+    FAILING: "the newest run failed",
+    UNPUBLISHED: "new data was merged, and no run has published it",
+    LATE: "the contract promises newer data",
+    EXCEPTION: "the newest data was rejected, and a person published it anyway",
+    NO_DATA: "nothing was published yet",
+    WAITING: "the inputs have no data yet",
+    STALE: "the data is older than usual, an input has newer data, or no run looks for it",
+    DISCARDED: "the newest input was discarded by a decision",
+    FRESH: "nothing is wrong",
+}
+"""Word -> its meaning for readers, worst first."""
+
+WORDS = tuple(MEANINGS)
 
 GRACE = timedelta(minutes=10)
 """How long a due run may wait for the scheduler, and a merged candidate for its publication."""

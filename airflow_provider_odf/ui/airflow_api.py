@@ -403,8 +403,8 @@ class Api:
         return await self.entries("assets", dag_ids=[dag["dag_id"] for dag in dags]) if dags else []
 
     async def runs(self, dag_id: str, n: int, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the newest runs of a DAG, newest first; none if the user may not read runs."""
-        return await _readable(self.pages(_runs_path(dag_id), "dag_runs", n, order_by="-run_after", **parameters))
+        """Return the runs of a DAG that were made last, newest first; none if the user may not read runs."""
+        return await _readable(self.pages(_runs_path(dag_id), "dag_runs", n, order_by="-id", **parameters))
 
     async def events(self, **source: str) -> list[dict[str, Any]]:
         """Return the newest asset events of a source; none if the user may not read events."""

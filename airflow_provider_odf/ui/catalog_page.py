@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
-from airflow_provider_odf.health.health import NO_DATA, WORDS, Health
+from airflow_provider_odf.health.health import MEANINGS, NO_DATA, WORDS, Health
 from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.operators.links import site_path
 from airflow_provider_odf.ui.airflow_api import Publication, publications
@@ -109,7 +109,15 @@ def catalog(
         total, start = len(rows), (max(1, query.page) - 1) * SIZE
         rows = rows[start : start + SIZE]
     last = max(1, -(-total // SIZE))
-    return render("catalog.html", rows=rows, query=query, total=total, last=last, health_words=(_UNREADABLE, *WORDS))
+    return render(
+        "catalog.html",
+        rows=rows,
+        query=query,
+        total=total,
+        last=last,
+        health_words=(_UNREADABLE, *WORDS),
+        meanings=MEANINGS,
+    )
 
 
 def rows_of(listed: Iterable[Publication]) -> list[Row]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol import CheckResult
 
 GAP, FEW, MANY = "gap", "few", "many"
+COMPLETE, AS_USUAL, OPEN, UNKNOWN = "complete", "as usual", "open", "unknown"
 _LEAST_PAST = 3
 """Periods of the past that say what is usual."""
 _CLAUSES = ("row_count", FREQUENCY)
@@ -184,6 +185,8 @@ class Period:
     numbers: Numbers
     usual: float | None
     is_over: bool
+    is_final: bool
+    """Whether the watermark is past its end, so that no more rows are expected."""
 
     @property
     def label(self) -> str:
@@ -196,6 +199,15 @@ class Period:
     @property
     def end(self) -> datetime:
         return self.unit.moved(self.start, 1)
+
+    @property
+    def answer(self) -> str:
+        """Whether it is complete: a word of the module."""
+        if self.verdict:
+            return self.verdict
+        if not self.is_final:
+            return AS_USUAL if self.usual and self.numbers.rows >= self.usual else OPEN
+        return COMPLETE if self.usual else UNKNOWN
 
     @property
     def verdict(self) -> str:
@@ -217,6 +229,8 @@ class Periods:
     unit: Unit
     hours: Mapping[int, Numbers]
     now: datetime
+    watermark: datetime | None = None
+    """None if there is none, or if the hours are of publications: time alone ends these."""
 
     @cached_property
     def _numbers(self) -> dict[datetime, Numbers]:
@@ -240,8 +254,9 @@ class Periods:
         past = [earlier for n in self.unit.past if first <= (earlier := self.unit.moved(start, -n)) < start]
         rows = [self._numbers[earlier].rows if earlier in self._numbers else 0 for earlier in past]
         usual = median(rows) if len(rows) >= _LEAST_PAST else None
-        is_over = self.unit.moved(start, 1) <= self.now
-        return Period(self.unit, start, self._numbers.get(start, Numbers()), usual, is_over)
+        end = self.unit.moved(start, 1)
+        is_final = end <= (self.watermark or self.now)
+        return Period(self.unit, start, self._numbers.get(start, Numbers()), usual, end <= self.now, is_final)
 
 
 def _time(hour: int) -> datetime:
@@ -270,7 +285,8 @@ def completeness(subject: SubjectOf, query: Annotated[CompletenessQuery, Query()
     totals, is_event = read_totals(subject) or Totals(), query.of == "event"
     hours = totals.by_event if is_event else totals.by_publication
     unit = query.unit or unit_of(hours)
-    periods = Periods(UNITS[unit], hours, datetime.now(UTC)).newest()
+    watermark = totals.watermark.to_datetime() if is_event and totals.watermark is not None else None
+    periods = Periods(UNITS[unit], hours, datetime.now(UTC), watermark).newest()
 
     def path_of(period: Period) -> str:
         start, end = (f"{time:%Y-%m-%dT%H:%M:%SZ}" for time in (period.start, period.end))
@@ -285,7 +301,9 @@ def completeness(subject: SubjectOf, query: Annotated[CompletenessQuery, Query()
         unit=unit,
         units=list(UNITS),
         periods=periods,
-        newest=next((period for period in reversed(periods) if period.is_over), None),
+        newest=_newest_over(periods),
+        newest_rows=next((period for period in reversed(periods) if period.numbers.rows), None),
+        watermark=totals.watermark,
         chart=_chart(periods, tuple(map(path_of, periods)), query.of),
         path_of=path_of,
         untimed=totals.untimed,
@@ -324,7 +342,13 @@ def newest_period(totals: Totals | None) -> Period | None:
     """Return the newest period of event time that is over, None if nothing is known of one."""
     if totals is None:
         return None
-    periods = Periods(UNITS[unit_of(totals.by_event)], totals.by_event, datetime.now(UTC)).newest()
+    watermark = totals.watermark.to_datetime() if totals.watermark is not None else None
+    return _newest_over(
+        Periods(UNITS[unit_of(totals.by_event)], totals.by_event, datetime.now(UTC), watermark).newest()
+    )
+
+
+def _newest_over(periods: Sequence[Period]) -> Period | None:
     return next((period for period in reversed(periods) if period.is_over), None)
 
 

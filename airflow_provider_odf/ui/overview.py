@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -12,8 +13,11 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain import dataset_facts
+from airflow_provider_odf.chain.dataset import HEAD
 from airflow_provider_odf.cycle import held_back
-from airflow_provider_odf.errors import DatasetNotFound
+from airflow_provider_odf.errors import DatasetNotFound, OdfError
+from airflow_provider_odf.health.facts import read_candidates
+from airflow_provider_odf.health.health import FAILING, REJECTED
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
@@ -23,6 +27,7 @@ from airflow_provider_odf.ui.completeness_page import current_rows, newest_perio
 from airflow_provider_odf.ui.forms import TokenOf
 from airflow_provider_odf.ui.pages import public
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
+from airflow_provider_odf.wording import counted
 
 _MOST_NEW_BLOCKS = 100
 """Blocks that the page reads to count rows; if more are new, only the page about completeness reads them."""
@@ -64,6 +69,8 @@ def overview(
         health = subject.health
     except DatasetNotFound:
         return subject.render("never_run.html", "", failure=failure)
+    if subject.publication.run_state == "failed" and health.word not in (REJECTED, FAILING):
+        failure = None  # somebody has decided since on what the run failed for
     facts = dataset_facts.facts(subject.dataset, state, subject.positions.published)
     totals, record = totals_if_near(subject, _MOST_NEW_BLOCKS), subject.newest_record
     system = {name: meaning for name, meaning in zip(state.vocab.columns, _MEANINGS, strict=True) if meaning}
@@ -101,6 +108,8 @@ def _notices(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "verification failed", "The newest one, below, found damage, or could not read the dataset."
     if any(rejection.record.held for rejection in subject.candidates.undecided):
         yield "held back", "An input looks like an error of its source. It waits for a decision below."
+    for name, waiting in _waiting_inputs(subject):
+        yield "input waits", f"Newer data of {name} is not published: {counted(waiting, 'candidate')} to decide on."
     for block_hash in subject.history.headers[-1:]:
         header = held_back.header_of_block(subject.dataset, block_hash)
         if header is not None and not header.is_by_name:
@@ -111,6 +120,15 @@ def _notices(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "contract not enforced", "No clause of the contract was tested: its report says why."
     elif ignored:
         yield "contract in part", f"Clauses of the contract that are not tested: {ignored} of {len(results)}."
+
+
+def _waiting_inputs(subject: Subject) -> Iterator[tuple[str, int]]:
+    """Yield inputs with rejected candidates that wait for a decision, and the numbers of these."""
+    for ref, _ in subject.entry.inputs:
+        with suppress(OdfError, OSError):  # of an input that cannot be read, its own page tells
+            found = subject.store.find(ref)
+            if found is not None and (undecided := read_candidates(found, found.resolve(HEAD)).undecided):
+                yield str(found.alias), len(undecided)
 
 
 def _schema_changes(schemas: Sequence[SchemaBlock]) -> Iterator[tuple[SchemaBlock, list[str]]]:

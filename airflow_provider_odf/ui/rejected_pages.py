@@ -26,6 +26,7 @@ from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
 from airflow_provider_odf.operators.decision import run_prefix
 from airflow_provider_odf.ui.airflow_api import Run, newest_runs, start_run
+from airflow_provider_odf.ui.block_view import BlockView
 from airflow_provider_odf.ui.forms import ReasonOf, TokenOf
 from airflow_provider_odf.ui.row_table import RowTable, records_table, row_table
 from airflow_provider_odf.ui.subject import HashOf, Subject, SubjectOf
@@ -58,6 +59,11 @@ class CandidateView:
     def decider(self) -> Author | None:
         """Who decided on it, when and why; None if nobody did, or if a run carries it out."""
         return decisions.decider(self.subject.dataset, self.rejection)
+
+    @cached_property
+    def block(self) -> BlockView:
+        """Its newest block."""
+        return BlockView(self.subject, self.block_hash, self.subject.dataset.block(self.block_hash))
 
     @property
     def operation_column(self) -> str:

@@ -102,7 +102,7 @@ def test_the_theme_of_airflow(logged_in):
         assert page.evaluate(ground) == "rgb(255, 255, 255)"
         page.evaluate("localStorage.setItem('theme', 'dark')")
         page.reload()
-        assert page.evaluate(ground) == "rgb(17, 17, 19)"
+        assert page.evaluate(ground) == "oklch(0.232 0.032 266)"
         page.evaluate("localStorage.setItem('theme', 'light')")
         page.goto("/plugin/odf-datasets")
         frame = page.frame_locator("iframe")
@@ -247,7 +247,7 @@ def test_is_yesterday_complete(logged_in, picture):
     yesterday = datetime.now(UTC) - timedelta(days=1)
     with logged_in("viewer") as page:
         page.goto("/odf/datasets/visits")
-        tile = page.locator(".tiles > div").filter(has_text="Complete")
+        tile = page.locator(".tiles > div").filter(has_text="that is over")
         assert f"{yesterday:%Y-%m-%d %a}: 3 rows, usual 12 few" in " ".join(tile.inner_text().split())
         tile.get_by_role("link", name="Rows by event time").click()
         page.get_by_role("heading", name="Completeness").wait_for()

@@ -56,7 +56,9 @@ def test_days_beside_what_is_usual(open_page, numbers):
     assert row_of(page, "2024-03-31 Sun") == ["2024-03-31 Sun", "0", "0"]
     assert row_of(page, "2024-03-26 Tue") == ["2024-03-26 Tue", "11", "8", "3", "11"]
     assert row_of(page, "2024-03-18 Mon") == ["2024-03-18 Mon", "8", "8"]
-    assert "2024-04-04 Thu: 8 rows; usual for a Thursday: 8" in page.lines
+    assert "2024-04-04 Thu: 8 rows; usual for a Thursday: 8 as usual" in page.lines
+    said = "More rows of it may come: the watermark, before which no more are expected, is at 2024-04-04 07:00:00 UTC"
+    assert any(line.startswith(said) for line in page.lines)
     assert page.lines[page.lines.index("Unusual: 2024-04-03 Wed gap 2024-04-01 Mon few")]
     assert answer.text.count('<rect class="usual"') == 11
     rows = page.links["2024-04-01 Mon"].removeprefix("/odf")
@@ -71,16 +73,16 @@ def test_the_overview_answers_in_one_line(open_page, numbers):
     for week in range(4):
         add_day(numbers, MONDAY + timedelta(weeks=week), 2 if week == 3 else 6)
     page = shown(open_page(PAGE))
-    assert page.after("Complete") == "2024-03-25 Mon: 2 rows, usual 6 few Rows by event time"
+    assert page.after("Newest day that is over") == "2024-03-25 Mon: 2 rows, usual 6 few Rows by event time"
     assert page.links["Rows by event time"] == f"/odf{PAGE}/completeness"
 
 
 def test_more_new_blocks_than_the_overview_reads(open_page, numbers, monkeypatch):
     monkeypatch.setattr("airflow_provider_odf.ui.overview._MOST_NEW_BLOCKS", 3)
     add_day(numbers, MONDAY, 1)
-    assert shown(open_page(PAGE)).after("Complete") == "Rows by event time"
-    assert "2024-03-04 Mon: 1 row" in shown(open_page(f"{PAGE}/completeness")).lines
-    assert shown(open_page(PAGE)).after("Complete") == "2024-03-04 Mon: 1 row Rows by event time"
+    assert shown(open_page(PAGE)).after("Completeness") == "Rows by event time"
+    assert "2024-03-04 Mon: 1 row open" in shown(open_page(f"{PAGE}/completeness")).lines
+    assert shown(open_page(PAGE)).after("Newest day that is over") == "2024-03-04 Mon: 1 row open Rows by event time"
 
 
 def test_only_new_slices_are_read(open_page, numbers, monkeypatch):
@@ -109,7 +111,7 @@ def test_another_history_is_read_from_its_seed(open_page, numbers):
     numbers.draft = type(numbers.draft)(numbers.dataset, replay(numbers.dataset))
     add_day(numbers, MONDAY + timedelta(days=1), 7)
     page = shown(open_page(f"{PAGE}/completeness?unit=day"))
-    assert "2024-03-05 Tue: 7 rows" in page.lines
+    assert "2024-03-05 Tue: 7 rows open" in page.lines
     assert "2024-03-04 Mon" not in page.lines
 
 
@@ -159,7 +161,8 @@ def test_rows_without_an_event_time(open_page, numbers):
     numbers.add(("+A", 1, "one"), ("+A", 2, "two"), event_times=[None, MONDAY])
     page = shown(open_page(f"{PAGE}/completeness"))
     assert "1 record without an event time." in page.lines
-    assert "2024-03-04 Mon: 1 row" in page.lines
+    assert "2024-03-04 Mon: 1 row unknown" in page.lines
+    assert "What is usual for a Monday is not known: that takes three earlier ones." in page.lines
 
 
 @pytest.mark.parametrize("event_type", [pa.date32(), pa.timestamp("ns", "UTC"), pa.timestamp("us", "UTC")], ids=str)
@@ -198,6 +201,32 @@ def test_periods_up_to_now_where_the_data_comes_near():
     ]  # fmt: skip
     long_ago = Periods(UNITS["day"], hours(at(2024, 3, 4)), at(2026, 3, 6)).newest()
     assert [p.label for p in long_ago] == ["2024-03-04 Mon"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "watermark", "answer"),
+    [
+        (5, at(2024, 3, 26), "complete"),
+        (5, at(2024, 3, 25, 23), "as usual"),
+        (4, at(2024, 3, 25, 23), "open"),
+        (4, at(2024, 3, 26), "complete"),
+        (2, at(2024, 3, 25, 23), "few"),
+        (0, at(2024, 3, 26), "gap"),
+        (11, at(2024, 3, 25, 23), "many"),
+        (5, None, "complete"),
+    ],
+)
+def test_whether_a_day_is_complete(rows, watermark, answer):
+    numbers = {int(at(2024, 3, 4 + 7 * week).timestamp()) // 3600: Numbers([5, 0, 0, 0]) for week in range(3)}
+    numbers[int(at(2024, 3, 25).timestamp()) // 3600] = Numbers([rows, 0, 0, 0])
+    periods = Periods(UNITS["day"], numbers, at(2024, 3, 26, 12), watermark).newest()
+    assert [(p.label, p.answer) for p in periods if p.is_over][-1] == ("2024-03-25 Mon", answer)
+
+
+def test_a_day_of_which_nothing_is_usual():
+    numbers = {int(at(2024, 3, 4).timestamp()) // 3600: Numbers([5, 0, 0, 0])}
+    (*_, period, _) = Periods(UNITS["day"], numbers, at(2024, 4, 2, 12), at(2024, 4, 2)).newest()
+    assert (period.label, period.usual, period.answer) == ("2024-04-01 Mon", 0, "unknown")
 
 
 @pytest.mark.parametrize("unit", ["hour", "day", "month"])

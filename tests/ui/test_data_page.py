@@ -48,6 +48,8 @@ def test_the_difference_of_two_blocks(open_page, numbers):
         ("-R", "2", "two"),
         ("+A", "4", "xxxxxxxx"),
     ]
+    swapped = shown(open_page(f"{PAGE}?view=difference&since={hashes[0]}&until={hashes[2]}"))
+    assert records(swapped) == records(page)
     newest = shown(open_page(blocks.links["what it changed"].removeprefix("/odf")))
     assert records(newest)
 

@@ -78,6 +78,12 @@ def test_a_candidate_with_its_clauses_rows_and_difference(open_page, rejection):
     assert listed.lines[start + 2 : start + 5] == ["3", "id: <= 2: 1 row", "waiting"]
     page = shown(open_page(listed.links[rejection.block_hash[:13]].removeprefix("/odf"), role="user"))
     assert "It failed its contract and was not published. waiting" in page.lines
+    assert page.after("Starts when published") == "acme.sums, daily_report"
+    assert (
+        page.lines.index("Failing rows")
+        < page.lines.index("Decide")
+        < page.lines.index("Difference to the current state")
+    )
     assert page.after("Clauses") == "1 failed, 1 passed, 1 not enforced"
     assert page.after("failed id: <= 2") == "Expected"
     assert page.after("Failing") == "1 row of 3"
@@ -196,7 +202,7 @@ def test_a_candidate_that_is_published(open_page, decide, numbers, rejection, st
     decisions.publish_anyway(store, numbers.dataset, rejection)
     moved = open_page(f"{PAGE}/rejected/{rejection.block_hash}", follow_redirects=False)
     assert moved.headers["location"] == f"/odf{PAGE}/contract/{rejection.block_hash}"
-    assert "No candidate was rejected since the newest publication." in shown(open_page(f"{PAGE}/rejected")).lines
+    assert "No candidate is rejected." in shown(open_page(f"{PAGE}/rejected")).lines
     for action in ("publish", "retest", "discard"):
         refused = shown(decide(rejection, action, token=token), 409)
         assert refused.lines[2] == "This candidate is published: nothing is left to decide."

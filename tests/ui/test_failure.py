@@ -9,11 +9,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from airflow_provider_odf.author import Author
+from airflow_provider_odf.cycle import decisions
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
 
-from .rejecting import publish
+from .rejecting import publish, reject
 from .shown import shown
 
 # Airflow leaves the file of a log open.
@@ -100,6 +103,18 @@ def test_a_dataset_that_no_run_could_create(open_page, store, fail):
     fail(failure("the bucket does not exist"))
     page = shown(open_page(PAGE, role="user"))
     assert page.after("Why the newest run failed") == "the bucket does not exist"
+
+
+def test_a_failure_that_somebody_has_decided_on(open_page, numbers, fail, store):
+    rejection = reject(numbers, ("+A", 2, "two"))
+    fail(failure("the newest input is still rejected"))
+    waiting = shown(open_page(PAGE, role="user")).lines
+    assert waiting.index("Not published") < waiting.index("Why the newest run failed")
+    assert "passed Report of the last publication newest test failed" in waiting
+    author = Author("ann", "a typing error", time=str(Instant.from_datetime(datetime.now(UTC))))
+    decisions.discard(numbers.dataset, rejection, author)
+    page = shown(open_page(PAGE, role="user"))
+    assert "Why the newest run failed" not in page.lines
 
 
 def test_nothing_is_said_of_a_run_that_is_well(open_page, numbers):

@@ -16,6 +16,7 @@ from airflow_provider_odf.ui.graph_drawing import draw
 from airflow_provider_odf.ui.published_graph import graph_of_publications
 from tests.chain.conftest import DID, SYSTEM, TIME, Growing
 
+from .rejecting import reject
 from .shown import shown
 
 PAGE = "/datasets/acme.numbers/lineage"
@@ -69,6 +70,13 @@ def test_the_graph_of_a_dataset(open_page, sums):
     assert row[:4] == ["id", "file:///x.csv: id (unchanged)", "file:///x.csv: id", "acme/sums: ids"]
     assert "<script>\\u202ex" in page.lines
     assert " style=" not in response.text
+
+
+def test_an_input_that_waits_for_a_decision(open_page, sums, numbers):
+    said = "input waits Newer data of acme/numbers is not published: 1 candidate to decide on."
+    assert said not in shown(open_page("/datasets/acme.sums")).lines
+    reject(numbers, ("+A", 1, "one", "x"))
+    assert said in shown(open_page("/datasets/acme.sums")).lines
 
 
 def test_a_part_of_the_graph(open_page, sums):

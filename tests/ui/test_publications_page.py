@@ -41,10 +41,10 @@ def test_who_published_what_and_why(open_page, numbers, store):
         page.lines
     )
     start = page.lines.index(rejection.block_hash[:13])
-    assert page.lines[start + 1] == "4–4"
-    assert page.lines[start + 2].startswith("2024-05-02 08:00:00 UTC ")
-    assert page.lines[start + 3].startswith("2026-05-01 12:00:00 UTC ")
-    assert page.lines[start + 4 : start + 8] == ["published anyway", "ann <b>", "refunds <i>are</i> fine", "decision_1"]
+    assert page.lines[start + 1 : start + 3] == ["what it changed", "4"]
+    assert page.lines[start + 3].startswith("2024-05-02 08:00:00 UTC ")
+    assert page.lines[start + 4].startswith("2026-05-01 12:00:00 UTC ")
+    assert page.lines[start + 5 : start + 9] == ["published anyway", "ann <b>", "refunds <i>are</i> fine", "decision_1"]
     assert health(open_page) == "exception"
     assert shown(open_page(PAGE)).after("Last publication").startswith("2026-05-01 12:00:00 UTC ")
 
