@@ -55,6 +55,18 @@ test-newest: $(filter .uv/bin/uv,$(UV)) ## Test the wheel with the newest versio
 		$(or $(ARGS),tests/cli tests/manifest tests/engine/contract/test_great_expectations.py \
 			tests/engine/contract/test_great_expectations_generated.py)
 
+# Versions of Airflow, each with a day shortly after its release; the newest one is that of the lock.
+OLDEST_AIRFLOW := 3.1.8 2026-03-20
+OTHER_AIRFLOWS := 3.2.2 2026-05-30
+
+.PHONY: test-oldest
+test-oldest: $(filter .uv/bin/uv,$(UV)) ## Test with the oldest Airflow that is supported, in an environment of its own
+	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow $(OLDEST_AIRFLOW) $(ARGS)
+
+.PHONY: test-matrix
+test-matrix: test-oldest ## Test with each older version of Airflow that is supported
+	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow $(OTHER_AIRFLOWS) $(ARGS)
+
 # Flink has its own environment (725 MB), since it pins other versions of what this project uses.
 FLINK := 2.3.0
 FLINK_ENVIRONMENT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/flink-$(FLINK)

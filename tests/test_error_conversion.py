@@ -62,7 +62,7 @@ def test_the_tool_ends_in_a_message_and_shows_the_traceback_of_a_fault(
 
 
 def test_a_task_that_the_operating_system_refuses_can_be_retried() -> None:
-    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+    from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
     with pytest.raises(AirflowException, match=r"^/s/a: Disk quota exceeded .*free space") as e, airflow_errors():
         raise OSError(errno.EDQUOT, "Disk quota exceeded", "/s/a")

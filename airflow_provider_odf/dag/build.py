@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, Asset, AssetWatcher, BaseOperator, get_parsing_context
-from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf.contract.binding import contract_location
 from airflow_provider_odf.dag import inputs

@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from airflow.sdk import BaseHook, Variable
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook
+from airflow.sdk import Variable
 from airflow.sdk.log import mask_secret
 
 from airflow_provider_odf.manifest.folder_settings import settings_for

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from airflow.sdk import Asset, BaseHook
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook
+from airflow.sdk import Asset
 
 from airflow_provider_odf import object_stores, settings
 from airflow_provider_odf.errors import InvalidInput
@@ -202,7 +202,7 @@ def _ref(dataset: Dataset, as_of: str | datetime | None) -> str:
 
 
 def _airflow_home() -> str:
-    from airflow.sdk import conf
+    from airflow.providers.common.compat.sdk import conf
 
     return os.environ.get("AIRFLOW_HOME") or os.path.dirname(conf.get("core", "dags_folder"))
 

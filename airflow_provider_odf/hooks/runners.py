@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, TypeAlias
 
-from airflow.sdk import BaseHook
+from airflow.providers.common.compat.sdk import BaseHook
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.errors import InvalidInput

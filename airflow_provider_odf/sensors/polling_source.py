@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import BaseSensorOperator, conf
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException, conf
+from airflow.sdk import BaseSensorOperator
 
 from airflow_provider_odf.hooks.odf import OdfHook
 from airflow_provider_odf.operators.base import airflow_errors

@@ -118,8 +118,9 @@ async def newest_runs(request: Request, dag_id: str, n: int, prefix: str | None 
 
     :param prefix: start of their ids.
     """
-    named = {"run_id_prefix_pattern": prefix} if prefix is not None else {}
-    return [_run(entry) for entry in await Api(request).runs(dag_id, n, **named)]
+    named = {"run_id_pattern": prefix} if prefix is not None else {}
+    runs = await Api(request).runs(dag_id, n, **named)
+    return [_run(entry) for entry in runs if entry["dag_run_id"].startswith(prefix or "")]
 
 
 def _run(entry: Mapping[str, Any]) -> Run:
@@ -149,9 +150,8 @@ async def readers(request: Request, publication: Publication) -> tuple[list[str]
     is among the others."""
     if not publication.derivatives:
         return [], []
-    pattern = "|".join(publication.derivatives)
-    dags = await _readable(Api(request).pages("dags", "dags", tags=[TAG], dag_id_pattern=pattern))
-    of_manifests = {dag["dag_id"] for dag in dags}
+    dags = await Api(request).dags_named(publication.derivatives)
+    of_manifests = {dag["dag_id"] for dag in dags if TAG in (tag["name"] for tag in dag["tags"])}
     known = [dag_id for dag_id in publication.derivatives if dag_id in of_manifests]
     return known, [dag_id for dag_id in publication.derivatives if dag_id not in of_manifests]
 
@@ -177,11 +177,10 @@ async def newest_notices(request: Request, dag_id: str, n: int) -> list[Notice]:
     may not read XComs."""
     api = Api(request)
     tasks = f"dags/{_quoted(dag_id)}/dagRuns/~/taskInstances/~/xcomEntries"
-    listed = await _readable(
-        api.pages(tasks, "xcom_entries", n, order_by="-timestamp", xcom_key_prefix_pattern=NOTICES)
-    )
+    listed = await _readable(api.pages(tasks, "xcom_entries", _PAGE, order_by="-timestamp", xcom_key_pattern=NOTICES))
+    listed.sort(key=lambda entry: str(entry["timestamp"]), reverse=True)  # Airflow 3.1 has no order
     found: dict[str, Notice] = {}
-    for entry in listed:
+    for entry in listed[:n]:
         path = f"{_runs_path(dag_id)}/{_quoted(entry['run_id'])}/taskInstances/{_quoted(entry['task_id'])}/xcomEntries"
         try:
             content = await api.get(f"{path}/{NOTICES}", map_index=entry["map_index"])
@@ -278,7 +277,7 @@ async def connected(request: Request, dag_id: str, limit: int, levels: int | Non
     while (wanted := sorted((above | below) - known.keys())) and len(known) < limit:
         if levels is not None and level > levels:
             break
-        dags = [d for d in await api.entries("dags", dag_id_pattern="|".join(wanted)) if d["dag_id"] in wanted]
+        dags = await api.dags_named(wanted)
         new = {p.dag_id: p for p in _publications(dags, await api.assets_of(dags))}
         known |= new
         above = {i.dag_id for p in new.values() if p.dag_id in above for i in p.inputs if i.dag_id is not None}
@@ -398,6 +397,20 @@ class Api:
         """
         return [entry async for page in self.pages(path, path, **parameters) for entry in page]
 
+    async def dags_named(self, dag_ids: Iterable[str]) -> list[dict[str, Any]]:
+        """Return DAGs by their ids, without those that the user may not read.
+
+        :raises HTTPException: the user may not read DAGs.
+        """
+        wanted = set(dag_ids)
+        found = [dag for dag in await self.entries("dags", dag_id_pattern="|".join(wanted)) if dag["dag_id"] in wanted]
+        if found or len(wanted) == 1:
+            return found
+        for dag_id in sorted(wanted):  # Airflow 3.1 takes no alternatives
+            with suppress(HTTPException):
+                found.append(await self.get(f"dags/{_quoted(dag_id)}"))
+        return found
+
     async def assets_of(self, dags: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the assets that DAGs publish or are scheduled by."""
         return await self.entries("assets", dag_ids=[dag["dag_id"] for dag in dags]) if dags else []
@@ -416,6 +429,17 @@ class Api:
         tasks = [task for asset in assets if asset["group"] == ASSET_GROUP for task in asset["producing_tasks"]]
         task_ids = {task["dag_id"]: task["task_id"] for task in tasks if task["dag_id"] in set(dag_ids)}
         named = {"dag_id_pattern": "|".join(task_ids)} if len(task_ids) <= _PAGE else {}
+        newest = await self._newest_tasks(task_ids, named)
+        if not newest and len(task_ids) > 1 and named:  # Airflow 3.1 takes no alternatives
+            newest = await self._newest_tasks(task_ids, {})
+        return newest
+
+    async def _newest_tasks(self, task_ids: Mapping[str, str], named: Mapping[str, str]) -> dict[str, PublishTask]:
+        """Return the newest run of each task.
+
+        :param task_ids: by dag_id.
+        :param named: parameters that limit the DAGs.
+        """
         newest: dict[str, PublishTask] = {}
         for task_id in sorted(set(task_ids.values())):
             missing = {dag_id for dag_id, of_dag in task_ids.items() if of_dag == task_id}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
-from airflow.sdk import conf
+from airflow.providers.common.compat.sdk import conf
 from fastapi import Depends, Form, HTTPException, Request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 

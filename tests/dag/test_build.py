@@ -118,7 +118,7 @@ def test_every_dataset_of_a_loader_can_start_on_change(manifest):
 
 
 def test_what_airflow_stores_of_a_watched_source_has_no_secrets(manifest):
-    from airflow.serialization.serialized_objects import DagSerialization
+    from tests.airflow_parts import DagSerialization
 
     stored = DagSerialization.to_dict(built(manifest, schedule="@change"))["dag"]["timetable"]
     assert "PollingSourceTrigger" in str(stored)
@@ -132,7 +132,7 @@ def test_the_asset_is_the_datasets_directory(manifest):
 
 
 def test_building_twice_gives_the_same(manifest):
-    from airflow.serialization.serialized_objects import DagSerialization
+    from tests.airflow_parts import DagSerialization
 
     first, second = (DagSerialization.to_dict(built(manifest)) for _ in range(2))
     assert first == second

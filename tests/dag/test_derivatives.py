@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import AssetAny
-from airflow.sdk.exceptions import AirflowFailException
 
 from airflow_provider_odf import build_dags
 from airflow_provider_odf.chain.store import Store

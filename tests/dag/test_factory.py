@@ -2,13 +2,13 @@ import re
 from pathlib import Path
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_odf import build_dags, raise_manifest_errors
 from airflow_provider_odf.dag import factory
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest.load import load
+from tests.airflow_parts import DagBag, read_bag
 from tests.manifests import pushed
 
 DAGS = Path(__file__).parents[2] / "dags"
@@ -49,7 +49,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def bag(folder: Path) -> DagBag:
-    return DagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
+    return read_bag(dag_folder=folder, bundle_path=folder)
 
 
 def test_a_dag_for_every_dataset(folder):

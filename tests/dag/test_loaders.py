@@ -1,9 +1,9 @@
 """Every loader that the documentation shows works where Airflow reads it, in its safe mode."""
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag
 
 from docs import pages
+from tests.airflow_parts import read_bag
 from tests.manifests import pushed
 
 SNIPPETS = {
@@ -25,7 +25,7 @@ def test_a_loader_of_the_documentation(place, tmp_path, monkeypatch):
     (tmp_path / "loader.py").write_text(SNIPPETS[place])
     (tmp_path / "right.yaml").write_text(pushed("right", "Parquet", "Append"))
     (tmp_path / "bad.yaml").write_text(pushed("bad", "Parquet", "Apend"))
-    bag = DagBag(dag_folder=tmp_path, bundle_path=tmp_path, bundle_name="dags-folder", safe_mode=True)
+    bag = read_bag(dag_folder=tmp_path, bundle_path=tmp_path, safe_mode=True)
     if "build_dags(" in SNIPPETS[place]:
         assert (sorted(bag.dags), bag.import_errors) == (["bad", "right"], {})
     else:

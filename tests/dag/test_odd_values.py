@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 import yaml
-from airflow.serialization.serialized_objects import DagSerialization
 from airflow.timetables.base import TimeRestriction
 
 from airflow_provider_odf import build_dags
 from airflow_provider_odf.dag.markdown import readable
 from airflow_provider_odf.manifest.load import load
+from tests.airflow_parts import DagSerialization
 
 TEXTS = ["", " ", "a" * 101, "a" * 300, "\0", "\x85", "a\nb", "```\n# x", "{{ 1 / 0 }}", "../..", "é𝔘", "x.md", "null"]
 NUMBERS = [-1, 0, 1, 0.5, 1e400, -1e400, float("nan"), 10**30, True, None, [], {}, "1"]

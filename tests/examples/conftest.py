@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
 
 from airflow_provider_odf.runner import LocalRunner
+from tests.airflow_parts import read_bag, sync_bag_to_db
 from tests.lineage_receiver import Receiver
 from tests.open_files import open_to_others
 
@@ -81,7 +81,7 @@ def read_again():
 
 def read(folder):
     """What Airflow makes of a dags folder, and has stored."""
-    bag = DagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
+    bag = read_bag(dag_folder=folder, bundle_path=folder)
     assert bag.import_errors == {}
     sync_bag_to_db(bag, "dags-folder", None)
     return bag

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from airflow.api.common.trigger_dag import trigger_dag
 from airflow.assets.manager import asset_manager
-from airflow.dag_processing.dagbag import DagBag
 from airflow.executors.base_executor import BaseExecutor
 from airflow.executors.workloads import ExecuteTask
 from airflow.jobs.job import Job, run_job
@@ -26,6 +25,8 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from airflow.utils.session import create_session
 from airflow.utils.types import DagRunTriggeredByType
 from sqlalchemy import select, update
+
+from tests.airflow_parts import DagBag
 
 
 class InProcessExecutor(BaseExecutor):

@@ -4,14 +4,13 @@ import asyncio
 import json
 import os
 import shutil
-from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import MagicMock
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, ParamValidationError
 
 from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
@@ -21,6 +20,7 @@ from airflow_provider_odf.cycle.candidates import rejections
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.operators.links import ReportLink
 from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
+from tests.airflow_parts import IS_OLDEST
 from tests.lineage_schemas import schema_errors
 
 pytestmark = [
@@ -314,7 +314,7 @@ def test_parcel_scans_take_records_and_files(dags, store, one_jvm, lineage):
 def test_a_run_pushes_once_however_often_its_tasks_run(dags, store, one_jvm):
     conf = {"records": [{"parcel": "P-1001"}], "source": "scanner"}
     task = SimpleNamespace(dag_id="parcel-scans", run_id="manual__1", task_id="push", map_index=-1, try_number=1)
-    context = {"dag_run": SimpleNamespace(conf=conf), "ti": task, "outlet_events": defaultdict(Mock)}
+    context = {"dag_run": SimpleNamespace(conf=conf), "ti": task, "outlet_events": MagicMock()}
     pushed = execute(dags, "parcel-scans", "push", context)
     candidate = execute(dags, "parcel-scans", "merge", context, data=pushed)
     execute(dags, "parcel-scans", "publish", context, candidate=candidate)
@@ -326,6 +326,7 @@ def test_a_run_pushes_once_however_often_its_tasks_run(dags, store, one_jvm):
     assert store.dataset("parcel-scans").head() == head
 
 
+@pytest.mark.skipif(IS_OLDEST, reason="dag.test of Airflow 3.1 does not start a task that a new version of its DAG has")
 def test_what_is_pushed_is_tested_too(dags, store, one_jvm, read_again):
     folder = Path(dags.dag_folder)
     (folder / "parcel-scans.datacontract.yaml").write_text(
@@ -543,9 +544,10 @@ def watcher_of(read_again, folder, dag_id, asset):
     """The trigger that Airflow gives to its triggerer for a DAG that is not paused."""
     from airflow.models.asset import AssetModel
     from airflow.models.dag import DagModel
-    from airflow.serialization.decoders import smart_decode_trigger_kwargs
     from airflow.utils.session import create_session
     from sqlalchemy import select, update
+
+    from tests.airflow_parts import smart_decode_trigger_kwargs
 
     with create_session() as session:
         session.execute(update(DagModel).where(DagModel.dag_id == dag_id).values(is_paused=False))
@@ -574,16 +576,17 @@ def queued(trigger, event):
 
 
 def test_airflow_shows_a_bad_manifest_and_hides_no_dag(dags, store):
-    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
     from airflow.models.dag import DagModel
     from airflow.models.errors import ParseImportError
     from airflow.utils.session import create_session
     from sqlalchemy import select
 
+    from tests.airflow_parts import read_bag, sync_bag_to_db
+
     folder = Path(dags.dag_folder)
     bad = folder / "support-tickets.yaml"
     bad.write_text(bad.read_text().replace("kind: Append", "kind: Apend"))
-    bag = DagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder")
+    bag = read_bag(dag_folder=folder, bundle_path=folder)
     sync_bag_to_db(bag, "dags-folder", None)
     with create_session() as session:
         errors = session.execute(select(ParseImportError.filename, ParseImportError.stacktrace)).all()
@@ -593,4 +596,4 @@ def test_airflow_shows_a_bad_manifest_and_hides_no_dag(dags, store):
     assert f"{bad}:21:15: " in message
     assert {"bike-stations", "coffee-prices", "river-levels", "merge_parquet", "read_on_spark"} <= set(shown)
     bad.unlink()
-    sync_bag_to_db(DagBag(dag_folder=folder, bundle_path=folder, bundle_name="dags-folder"), "dags-folder", None)
+    sync_bag_to_db(read_bag(dag_folder=folder, bundle_path=folder), "dags-folder", None)

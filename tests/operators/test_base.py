@@ -4,7 +4,7 @@ import time
 
 import psutil
 import pytest
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_odf import PollingSourceOperator
 from airflow_provider_odf.errors import CommitConflict, InternalError, InvalidQuery

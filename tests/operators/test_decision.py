@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import ContractTestOperator, MergeOperator, PollingSourceOperator, PublishOperator
 from airflow_provider_odf import PushSourceOperator as Push

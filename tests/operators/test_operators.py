@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 
 from airflow_provider_odf import (
     ContractTestOperator,

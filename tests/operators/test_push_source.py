@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, ParamValidationError
+from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, ParamValidationError
 
 from airflow_provider_odf import PushSourceOperator
 from airflow_provider_odf.chain.store import Store

@@ -12,7 +12,7 @@ from textwrap import indent
 from urllib.parse import quote
 
 import pytest
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
 from airflow_provider_odf import PollingSourceOperator, PollingSourceTrigger, PushSourceOperator
 from airflow_provider_odf.dag.doc import doc_md

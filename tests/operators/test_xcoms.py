@@ -4,8 +4,8 @@ import json
 
 import pyarrow as pa
 import pytest
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from airflow_provider_odf import (
     ContractTestOperator,

@@ -2,7 +2,7 @@ import asyncio
 import time
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
+from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferred
 
 from airflow_provider_odf import DatasetHealthSensor
 from airflow_provider_odf.chain.store import Store

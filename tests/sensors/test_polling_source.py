@@ -2,7 +2,7 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException, TaskDeferred
+from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferred
 
 from airflow_provider_odf import PollingSourceSensor
 from tests.manifests import appending

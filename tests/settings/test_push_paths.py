@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_odf import MergeOperator, PushSourceOperator
 from airflow_provider_odf.errors import InvalidInput

@@ -38,9 +38,10 @@ def airflow_server():
     """Airflow's API server, whose database has the DAGs."""
     from airflow.api_fastapi.app import cached_app
     from airflow.dag_processing.bundles.manager import DagBundlesManager
-    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
     from airflow.utils.db import initdb
     from fastapi.testclient import TestClient
+
+    from tests.airflow_parts import read_bag, sync_bag_to_db
 
     MANIFESTS.mkdir(parents=True)
     for name in NAMES:
@@ -51,7 +52,7 @@ def airflow_server():
     (MANIFESTS / "report.py").write_text(READER.format(store=HOME / "pages-store"))
     initdb()
     DagBundlesManager().sync_bundles_to_db()
-    bag = DagBag(dag_folder=MANIFESTS, bundle_path=MANIFESTS, bundle_name="dags-folder")
+    bag = read_bag(dag_folder=MANIFESTS, bundle_path=MANIFESTS)
     assert bag.import_errors == {}
     sync_bag_to_db(bag, "dags-folder", None)
     with TestClient(cached_app(apps="core"), raise_server_exceptions=False) as client:
