@@ -13,6 +13,9 @@ from typing import Any
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.seal import is_unsealed, open_json, sealed_json
 
+REPORTS = "reports"
+"""Folder of contract tests, and of what was held back."""
+
 _SUFFIX = ".json"
 
 

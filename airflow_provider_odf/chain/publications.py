@@ -324,7 +324,7 @@ _NO_POSITION = "no date (2026-05-01), no time with a zone (2026-05-01T08:00:00Z)
 
 def _advice(text: str) -> str:
     """Return what a text may have meant: a date without dashes or zeros, a time without its zone."""
-    parts = re.fullmatch(r"(\d{4})-?(\d{1,2})-?(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?)?", text.strip())
+    parts = re.fullmatch(r"(\d{4})-?(\d{1,2})-?(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?Z?)?", text.strip())
     if parts is None:
         return ""
     year, month, day, hour, minute, second = (int(part or 0) for part in parts.groups())
@@ -340,7 +340,8 @@ def _newest(dataset: Dataset, head: str, time: Instant) -> str:
         return found
     *_, (_, first) = dataset.walk(head)
     raise InvalidInput(
-        f"dataset {dataset.alias} has no history as of {time}: its first block is of {_published(dataset, first)}"
+        f"dataset {dataset.alias} has no history as of {time}: its first block was published at "
+        f"{_published(dataset, first)}"
     )
 
 

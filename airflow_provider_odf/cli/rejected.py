@@ -122,6 +122,8 @@ def _reasons(rejection: Rejection) -> Iterator[str]:
         yield f"{rejection.ref}: {records} held back: {reason}"
     if report and not rejection.record.held:
         yield f"{rejection.ref}: {records} rejected by contract {report.contract}"
+    if rejection.source_state is not None:
+        yield f"source at {rejection.source_state.value}"
 
 
 def _print_rows_of(store: Store, dataset: Dataset, rejection: Rejection, limit: int, how: RowFormat) -> None:

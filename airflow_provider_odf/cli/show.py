@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 import typer
 
 from airflow_provider_odf.author import Author
+from airflow_provider_odf.chain import info_files
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.dataset_facts import attachments, event_summary, facts, log_entries, origins, summary
 from airflow_provider_odf.chain.publications import (
@@ -102,7 +103,7 @@ def show(
         print(_wrap(info["description"], ""))
     print()
     copy_of = [("Copy of", origin)] if (origin := dataset.origin) is not None else []
-    _print_pairs([*_pairs(opened, info, state), *copy_of])
+    _print_pairs([*_pairs(opened, info, state, dataset), *copy_of])
     if info["schema"]:
         print()
         _print_columns(info, state.primary_key)
@@ -119,7 +120,7 @@ def _print_attachment(state: ChainState, alias: str, path: str, how: Format) -> 
         sys.stdout.buffer.write(contents[path].encode())
 
 
-def _pairs(store: Store, info: Mapping[str, Any], state: ChainState) -> Iterator[tuple[str, str]]:
+def _pairs(store: Store, info: Mapping[str, Any], state: ChainState, dataset: Dataset) -> Iterator[tuple[str, str]]:
     yield "Id", info["id"]
     if info["keywords"]:
         yield "Keywords", ", ".join(info["keywords"])
@@ -129,6 +130,7 @@ def _pairs(store: Store, info: Mapping[str, Any], state: ChainState) -> Iterator
         yield "Attachments", ", ".join(f"{a['path']} ({public_source.size(a['size'])})" for a in info["attachments"])
     yield from _source_pairs(store, state)
     yield from _state_pairs(info)
+    yield from _test_pairs(dataset, state)
 
 
 def _source_pairs(store: Store, state: ChainState) -> Iterator[tuple[str, str]]:
@@ -139,6 +141,24 @@ def _source_pairs(store: Store, state: ChainState) -> Iterator[tuple[str, str]]:
     renamed = vars(state.vocab).items() - vars(DatasetVocabulary()).items()
     if renamed:
         yield "Vocabulary", ", ".join(f"{role.replace('_', ' ')} {name}" for role, name in sorted(renamed))
+
+
+def _test_pairs(dataset: Dataset, state: ChainState) -> Iterator[tuple[str, str]]:
+    """Yield what the newest contract test and rejected candidates tell."""
+    # Most datasets have neither, and are shown without the modules that know of them.
+    newest = next(iter(dataset.data_blocks(state.head, 1)), None)
+    content = info_files.get(dataset, info_files.REPORTS, newest[0]) if newest is not None else None
+    if not dataset.storage.refs("rejected-") and not (content or {}).get("report"):
+        return
+    from airflow_provider_odf.cycle import candidates, tested
+
+    found = tested.newest_record(dataset, state.head)
+    if found is not None and (report := found[1].report) is not None:
+        owner = f", owner {found[1].terms['Owner']}" if found[1].terms.get("Owner") else ""
+        yield "Contract", f"{report.contract}: {report.result}{owner}"
+    statuses = (tested.status(dataset, rejection, state.head) for rejection in candidates.rejections(dataset))
+    if waiting := sum(status == tested.WAITING for status in statuses):
+        yield "Waiting", f"{counted(waiting, 'candidate')} to decide on: `{candidates.show_command(dataset)}`"
 
 
 def _state_pairs(info: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

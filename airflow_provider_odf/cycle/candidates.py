@@ -125,9 +125,6 @@ def describe(dataset: Dataset, base: str, block_hash: str, ref: str) -> Candidat
     )
 
 
-_REPORTS = "reports"
-
-
 @dataclass(frozen=True)
 class Record:
     """Record of a candidate that was tested or held back."""
@@ -195,6 +192,13 @@ class Rejection:
         """The contract report; None if the input was held back and no contract was tested."""
         return self.record.report
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it was rejected: why its input was held back, or the clauses that failed."""
+        results = self.report.results if self.report is not None else ()
+        failed = (r.description for r in results if r.outcome == "fail" and r.severity == "error")
+        return self.record.held or tuple(failed)
+
     def stands(self, head: str, contract_digest: str | None, limits: Limits) -> bool:
         """Whether merging the same input again would end the same way: on this head, with this contract and limits."""
         is_judged_alike = self.record.digest == contract_digest
@@ -203,13 +207,13 @@ class Rejection:
 
 def save_record(dataset: Dataset, block_hash: str, record: Record) -> None:
     """Store the record of a candidate, and replace an earlier one."""
-    info_files.put(dataset, _REPORTS, block_hash, protocol.to_json(record))
+    info_files.put(dataset, info_files.REPORTS, block_hash, protocol.to_json(record))
 
 
 def load_record(dataset: Dataset, block_hash: str) -> Record | None:
     """Return the record of a candidate; None if it was never tested or held back, or if the file is damaged, see
     `is_damaged`."""
-    content = info_files.get(dataset, _REPORTS, block_hash)
+    content = info_files.get(dataset, info_files.REPORTS, block_hash)
     return protocol.from_json(Record, content) if content else None
 
 
@@ -227,7 +231,7 @@ def newest_record(
 
 def is_recorded(dataset: Dataset, block_hash: str) -> bool:
     """Whether a candidate has a record, even a damaged one."""
-    return info_files.exists(dataset, _REPORTS, block_hash)
+    return info_files.exists(dataset, info_files.REPORTS, block_hash)
 
 
 def is_damaged(dataset: Dataset, block_hash: str) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from airflow_provider_odf.errors import InvalidInput
+
 _WORD = re.compile(
     r"""
     (?P<space>\s+|--[^\n]*|/\*.*?\*/)
@@ -98,6 +100,7 @@ class QueryProblem(Exception):
         return f"{query}{self.message}" + (f" ({self.advice})" if self.advice else "")
 
 
+_BARE_DATE = re.compile(r"(?<![\w.])\d{4}-\d{2}-\d{2}(?![\w.])")
 _NOT_A_QUERY = re.compile(r"(?:DDL|DML|Statement) not supported: (\w+)|Unsupported SQL statement: (\w+)|^(SHOW) ")
 _PLACE = re.compile(r" at Line: (\d+), Column: (\d+)")
 _AT_END = re.compile(r"found: EOF\b")
@@ -138,6 +141,27 @@ def problem(error: BaseException, query: str, number: int) -> QueryProblem:
         advice = f"did you mean `{suggested[1].removeprefix('input.')}`?"
     is_certain = _CERTAIN.search(text) is not None
     return QueryProblem(message, advice, number=number, place=_place(text, query), is_certain=is_certain)
+
+
+def check_dates(query: str, what: str) -> None:
+    """Refuse a date without quotes, which SQL would compute as a number: 2026-05-01 is 2020.
+
+    :raises InvalidInput: there is one.
+    """
+    bare = "".join(
+        " " * len(m[0]) if m.lastgroup in ("text", "quoted", "space") else m[0] for m in _WORD.finditer(query)
+    )
+    if found := _BARE_DATE.search(bare):
+        line, column = line_and_column(query, found.start())
+        raise InvalidInput(f"{what}, {line}:{column}: {found[0]} is a subtraction: a date has quotes: '{found[0]}'")
+
+
+def advice_on_quotes(query: str, message: str) -> str:
+    """Return what is wrong where a name in double quotes is no column: it may be a text."""
+    named = _NAMES[0].search(message)
+    name = named[1].strip('"') if named is not None else None
+    quoted = {word.name for word in words(query) if word.kind == "quoted"}
+    return f"is it a text? Texts have single quotes: '{name}'" if name in quoted else ""
 
 
 def brief(text: str) -> str:

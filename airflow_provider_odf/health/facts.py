@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from airflow_provider_odf.chain import publications
+from airflow_provider_odf.chain.dataset import HEAD
 from airflow_provider_odf.chain.publications import PublishedHistory, published_history
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.contract.service_levels import FRESHNESS
@@ -63,6 +64,18 @@ class NewerInput(NamedTuple):
     published: Instant | None
 
 
+class Inputs(NamedTuple):
+    """Inputs of a derivative: those with newer data, and the names of those without data, and of those with rejected
+    data that waits for a decision."""
+
+    behind: tuple[NewerInput, ...] = ()
+    missing: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+
+
+_NO_INPUTS = Inputs()
+
+
 class Newest(NamedTuple):
     """Where the history of a dataset ends: its last offset, and when its newest data was published."""
 
@@ -75,7 +88,7 @@ class Newest(NamedTuple):
 class Facts:
     """Facts about a dataset. ``chain`` is None if it does not exist yet.
 
-    ``behind`` are inputs with newer data, ``missing`` inputs without data. ``unpublished`` is the time of the oldest
+    ``unpublished`` is the time of the oldest
     candidate on the head that was neither rejected nor published, ``decided`` that of the newest decision on a rejected
     one.
     """
@@ -86,8 +99,7 @@ class Facts:
     is_discarded: bool = False
     unpublished: Instant | None = None
     decided: Instant | None = None
-    behind: tuple[NewerInput, ...] = ()
-    missing: tuple[str, ...] = ()
+    inputs: Inputs = _NO_INPUTS
 
 
 class Candidates(NamedTuple):
@@ -106,7 +118,7 @@ def read_facts(store: Store, dataset: Dataset) -> Facts:
     """
     state = replay(dataset)
     inputs = state.transform.inputs if state.transform is not None else ()
-    behind, missing = read_inputs(
+    found_inputs = read_inputs(
         store,
         [(declared.dataset_ref, declared.alias) for declared in inputs],
         lambda dataset_id: state.query_inputs[dataset_id].offset if dataset_id in state.query_inputs else None,
@@ -114,15 +126,13 @@ def read_facts(store: Store, dataset: Dataset) -> Facts:
     )
     chain = read_chain(dataset, published_history(dataset, state.head))
     found, has_data = read_candidates(dataset, state.head), state.last_offset is not None
-    return facts_of(chain, has_data, found, behind, missing)
+    return facts_of(chain, has_data, found, found_inputs)
 
 
-def facts_of(
-    chain: ChainFacts, has_data: bool, found: Candidates, behind: tuple[NewerInput, ...], missing: tuple[str, ...]
-) -> Facts:
+def facts_of(chain: ChainFacts, has_data: bool, found: Candidates, inputs: Inputs) -> Facts:
     """Return the facts about a dataset from its parts."""
     undecided, is_discarded, unpublished, decided = found
-    return Facts(chain, has_data, len(undecided), is_discarded, unpublished, decided, behind, missing)
+    return Facts(chain, has_data, len(undecided), is_discarded, unpublished, decided, inputs)
 
 
 def read_chain(dataset: Dataset, history: PublishedHistory) -> ChainFacts:
@@ -212,19 +222,21 @@ def read_inputs(
     inputs: Iterable[tuple[str, str | None]],
     position: Callable[[str], int | None],
     newest: Callable[[Dataset], Newest],
-) -> tuple[tuple[NewerInput, ...], tuple[str, ...]]:
-    """Return the inputs of a derivative that have newer data, and the names of those that have none. Those that cannot
-    be read are left out: the next run reports them.
+) -> Inputs:
+    """Return what is to be said of the inputs of a derivative. Those that cannot be read are left out: the next run
+    reports them.
 
     :param inputs: refs and aliases.
     :param position: returns the offset up to which the dataset of an id was read.
     :param newest: returns where the history of a dataset ends.
     """
-    behind, missing = list[NewerInput](), list[str]()
+    behind, missing, undecided = list[NewerInput](), list[str](), list[str]()
     for ref, alias in inputs:
         try:
             dataset = store.find(ref)
             at = newest(dataset) if dataset is not None else Newest("", None)
+            if dataset is not None and read_candidates(dataset, dataset.resolve(HEAD)).undecided:
+                undecided.append(str(dataset.alias))
         except DatasetNotFound:
             at = Newest("", None)
         except (OdfError, OSError, ValueError):
@@ -233,7 +245,7 @@ def read_inputs(
             missing.append(store.input_name(ref, alias))
         elif at.last_offset != position(at.dataset_id):
             behind.append(NewerInput(store.input_name(ref, alias), at.published))
-    return tuple(behind), tuple(missing)
+    return Inputs(tuple(behind), tuple(missing), tuple(undecided))
 
 
 def _newest(dataset: Dataset) -> Newest:

@@ -31,7 +31,7 @@ MEANINGS = {
     LATE: "the contract promises newer data",
     EXCEPTION: "the newest data was rejected, and a person published it anyway",
     NO_DATA: "nothing was published yet",
-    WAITING: "the inputs have no data yet",
+    WAITING: "the inputs have no data yet, or new data of one waits for a decision",
     STALE: "the data is older than usual, an input has newer data, or no run looks for it",
     DISCARDED: "the newest input was discarded by a decision",
     FRESH: "nothing is wrong",
@@ -165,14 +165,16 @@ def _exception(facts: Facts, runs: Runs, now: datetime) -> str | None:
 
 
 def _no_data(facts: Facts, runs: Runs, now: datetime) -> str | None:
-    is_explained = facts.has_data or facts.missing or facts.is_discarded
+    is_explained = facts.has_data or facts.inputs.missing or facts.is_discarded
     return None if is_explained else "No data was published yet."
 
 
 def _waiting(facts: Facts, runs: Runs, now: datetime) -> str | None:
-    if facts.has_data or not facts.missing:
+    if facts.inputs.undecided:
+        return f"New data of inputs is not published, and waits for a decision: {listed(facts.inputs.undecided)}."
+    if facts.has_data or not facts.inputs.missing:
         return None
-    return f"No data was published yet: inputs have none either: {listed(list(facts.missing))}."
+    return f"No data was published yet: inputs have none either: {listed(list(facts.inputs.missing))}."
 
 
 def _stale(facts: Facts, runs: Runs, now: datetime) -> str | None:
@@ -180,8 +182,8 @@ def _stale(facts: Facts, runs: Runs, now: datetime) -> str | None:
         return None
     if runs.is_paused:
         return "The DAG is paused: no run looks for new data."
-    if facts.behind:
-        return f"Inputs have newer data: {listed([_since(newer, now) for newer in facts.behind])}."
+    if facts.inputs.behind:
+        return f"Inputs have newer data: {listed([_since(newer, now) for newer in facts.inputs.behind])}."
     if runs.next_run is not None and runs.next_run + GRACE < now:
         return "A run is overdue: the scheduler has not started it."
     return _old(facts.chain, now) if facts.chain is not None and not facts.chain.promises else None

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from airflow_provider_odf.datafusion.plan import session
-from airflow_provider_odf.datafusion.query_text import problem
+from airflow_provider_odf.datafusion.query_text import advice_on_quotes, check_dates, problem
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -25,13 +25,16 @@ def parse(text: str, schema: pa.Schema) -> pc.Expression:
     """
     from datafusion import Table
 
+    check_dates(text, "condition")
     context, rows = session(), _Asked(schema)
     context.register_table(_TABLE, Table(rows))
     try:
         plan = context.table(_TABLE).filter(text).execution_plan().display_indent()
     except Exception as e:
-        found = str(problem(e, text, 0)).replace(f"{_TABLE}.", "")
-        raise InvalidInput(f"condition {text!r}: {found}") from None
+        found = problem(e, text, 0)
+        hint = advice_on_quotes(text, found.message)
+        said = f"{found.message} ({hint})" if hint else str(found)
+        raise InvalidInput(f"condition {text!r}: {said.replace(f'{_TABLE}.', '')}") from None
     if rows.condition is None or "FilterExec" in plan:
         raise InvalidInput(f"condition {text!r}: only SQL can compute it: use `store.sql` with WHERE instead")
     return rows.condition

@@ -114,6 +114,25 @@ class PublishedDataset:
         return PublishedContract(found[1].terms, found[1].columns, report)
 
     @property
+    def rejected(self) -> list[dict[str, Any]]:
+        """Rejected candidates, oldest first: ``ref``, ``hash``, ``records``, ``since``, ``source`` (how far it was
+        read, such as the name of a file), ``why`` and ``status``, which is ``waiting`` until somebody decides."""
+        from airflow_provider_odf.cycle import candidates, tested
+
+        return [
+            {
+                "ref": rejection.ref,
+                "hash": rejection.block_hash,
+                "records": rejection.records,
+                "since": str(rejection.system_time),
+                "source": rejection.source_state.value if rejection.source_state is not None else None,
+                "why": list(rejection.reasons),
+                "status": tested.status(self._dataset, rejection, self.head),
+            }
+            for rejection in candidates.rejections(self._dataset)
+        ]
+
+    @property
     def lineage(self) -> list[dict[str, Any]]:
         """The upstream graph, as ``odf lineage show --format json`` shows it: the dataset, its inputs and sources, each
         with its inputs and its name in OpenLineage."""
@@ -218,7 +237,8 @@ class PublishedDataset:
         after = self.changes(since, until).state
         if isinstance(since, int) or _offset(since) is not None or is_before_history(self._dataset, since, "since"):
             return []
-        return list(column_changes(replay(self._dataset, self._block(since, "since")).schema, after.schema))
+        before = replay(self._dataset, self._block(since, "since")).schema
+        return list(column_changes(before, after.schema)) if before is not None else []
 
     def _check_order(self, since: Position | None, until: Position | None) -> None:
         """Compare two times, which may be those of the same block."""

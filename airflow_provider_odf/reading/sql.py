@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from airflow_provider_odf.datafusion.plan import session
-from airflow_provider_odf.datafusion.query_text import ONLY_QUERIES, problem, words
+from airflow_provider_odf.datafusion.query_text import (
+    ONLY_QUERIES,
+    advice_on_quotes,
+    check_dates,
+    problem,
+    words,
+)
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES, OPERATIONS_TEXT
 from airflow_provider_odf.reading.rows import Rows
@@ -66,6 +72,7 @@ class Sql:
             meant = nearest(first.text.upper(), _FIRST_WORDS)
             advice = f"did you mean {meant}?" if meant else _TO_LIST
             raise InvalidInput(f"query: {first.text[:40]}: {ONLY_QUERIES} ({advice})")
+        check_dates(text, "query")
         only_queries = SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
         with _as_own_errors(text, self._errors, self.tables):
             return QueryResult(text, self._context.sql_with_options(text, only_queries), self._errors)
@@ -181,7 +188,7 @@ def _as_own_errors(
 def _where(error: Exception, text: str, tables: Callable[[], Iterable[tuple[str, str]]]) -> str:
     found = problem(error, text, 0)
     message = found.message if found.message != ONLY_QUERIES else f"{ONLY_QUERIES} ({_TO_LIST})"
-    hint = _unquoted(text, tables) or found.advice or _advice(message)
+    hint = _unquoted(text, tables) or advice_on_quotes(text, message) or found.advice or _advice(message)
     advice = f" ({hint})" if hint else ""
     return f", {found.line}:{found.column}: {message}{advice}" if found.line else f": {message}{advice}"
 
@@ -189,13 +196,14 @@ def _where(error: Exception, text: str, tables: Callable[[], Iterable[tuple[str,
 def _unquoted(text: str, tables: Callable[[], Iterable[tuple[str, str]]]) -> str:
     """Return the advice to quote the name of a dataset that a query has without quotes."""
     bare = "".join(word.text if word.kind in ("name", "number", "sign") else " " for word in words(text)).lower()
-    names = (name for _, name in tables() if not name.isidentifier() and name.lower() in bare)
-    return next((f'quote the name of the dataset: "{name}"' for name in names), "")
+    name = next((name for _, name in tables() if not name.isidentifier() and name.lower() in bare), None)
+    if name is None:
+        return ""
+    quote = "'" if re.search(rf"(?i)as_of\s*\(\s*{re.escape(name)}", text) else '"'
+    return f"quote the name of the dataset: {quote}{name}{quote}"
 
 
 def _advice(message: str) -> str:
-    if quoted := re.search(r'No field named "((?:[^"]|"")*)"', message):
-        return f"is it a text? Texts have single quotes: '{quoted[1]}'"
     if any(f"'{name}'" in message for name in OPERATION_NAMES):
         return f"operations are numbers: {OPERATIONS_TEXT}"
     return ""

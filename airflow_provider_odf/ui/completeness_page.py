@@ -187,6 +187,7 @@ class Period:
     is_over: bool
     is_final: bool
     """Whether the watermark is past its end, so that no more rows are expected."""
+    is_future: bool = False
 
     @property
     def label(self) -> str:
@@ -207,6 +208,8 @@ class Period:
             return self.verdict
         if not self.is_final:
             return AS_USUAL if self.usual and self.numbers.rows >= self.usual else OPEN
+        if self.usual == self.numbers.rows == 0:
+            return AS_USUAL
         return COMPLETE if self.usual else UNKNOWN
 
     @property
@@ -214,6 +217,8 @@ class Period:
         """A word of the module if the number of rows is unusual, else empty."""
         rows = self.numbers.rows
         if self.usual is None or not self.usual:
+            return ""
+        if self.is_future:
             return ""
         if rows > 2 * self.usual:
             return MANY
@@ -256,7 +261,9 @@ class Periods:
         usual = median(rows) if len(rows) >= _LEAST_PAST else None
         end = self.unit.moved(start, 1)
         is_final = end <= (self.watermark or self.now)
-        return Period(self.unit, start, self._numbers.get(start, Numbers()), usual, end <= self.now, is_final)
+        return Period(
+            self.unit, start, self._numbers.get(start, Numbers()), usual, end <= self.now, is_final, start > self.now
+        )
 
 
 def _time(hour: int) -> datetime:
@@ -340,12 +347,13 @@ def totals_if_near(subject: Subject, most: int) -> Totals | None:
 
 def newest_period(totals: Totals | None) -> Period | None:
     """Return the newest period of event time that is over, None if nothing is known of one."""
-    if totals is None:
-        return None
+    return _newest_over(periods_of(totals)) if totals is not None else None
+
+
+def periods_of(totals: Totals) -> list[Period]:
+    """Return the newest periods of event time, oldest first, in the unit that fits."""
     watermark = totals.watermark.to_datetime() if totals.watermark is not None else None
-    return _newest_over(
-        Periods(UNITS[unit_of(totals.by_event)], totals.by_event, datetime.now(UTC), watermark).newest()
-    )
+    return Periods(UNITS[unit_of(totals.by_event)], totals.by_event, datetime.now(UTC), watermark).newest()
 
 
 def _newest_over(periods: Sequence[Period]) -> Period | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -13,17 +12,23 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain import dataset_facts
-from airflow_provider_odf.chain.dataset import HEAD
 from airflow_provider_odf.cycle import held_back
-from airflow_provider_odf.errors import DatasetNotFound, OdfError
-from airflow_provider_odf.health.facts import read_candidates
+from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.health.health import FAILING, REJECTED
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
 from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, readers
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
-from airflow_provider_odf.ui.completeness_page import current_rows, newest_period, totals_if_near
+from airflow_provider_odf.ui.completeness_page import (
+    FEW,
+    GAP,
+    Totals,
+    current_rows,
+    newest_period,
+    periods_of,
+    totals_if_near,
+)
 from airflow_provider_odf.ui.forms import TokenOf
 from airflow_provider_odf.ui.pages import public
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
@@ -34,6 +39,12 @@ _MOST_NEW_BLOCKS = 100
 
 _NOTICES, _DAYS_OF_NOTICES = 3, timedelta(days=7)
 """Newest tasks with notices that are shown, and how old these may be."""
+
+_AHEAD = timedelta(hours=1)
+"""How far a watermark may be ahead of the clock of this machine."""
+
+_RECENT = 14
+"""Newest periods of which unusual ones are named."""
 
 _MEANINGS = ("number of the record", "operation: 0 is +A, 1 -R, 2 -C, 3 +C", "time of the merge", "")
 """What system columns are, in the order of the vocabulary; the event time is data."""
@@ -69,8 +80,8 @@ def overview(
         health = subject.health
     except DatasetNotFound:
         return subject.render("never_run.html", "", failure=failure)
-    if subject.publication.run_state == "failed" and health.word not in (REJECTED, FAILING):
-        failure = None  # somebody has decided since on what the run failed for
+    # Somebody has decided since on what the run failed for.
+    is_settled = subject.publication.run_state == "failed" and health.word not in (REJECTED, FAILING)
     facts = dataset_facts.facts(subject.dataset, state, subject.positions.published)
     totals, record = totals_if_near(subject, _MOST_NEW_BLOCKS), subject.newest_record
     system = {name: meaning for name, meaning in zip(state.vocab.columns, _MEANINGS, strict=True) if meaning}
@@ -80,7 +91,7 @@ def overview(
         "",
         token=token,
         health=health,
-        failure=failure,
+        failure=None if is_settled else failure,
         facts=facts,
         columns=sorted(facts["schema"], key=lambda column: places.get(column["name"], -1)),
         system=system,
@@ -90,7 +101,8 @@ def overview(
         rows=current_rows(totals, state),
         key={name.lower() for name in state.primary_key},
         source=list(dataset_facts.origins(state, " → ")),
-        notices=list(_notices(subject)),
+        notices=[*_notices(subject), *_notices_of_times(totals)],
+        is_settled=is_settled,
         task_notices=task_notices,
         derivatives=reading[0],
         other_dags=reading[1],
@@ -108,8 +120,6 @@ def _notices(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "verification failed", "The newest one, below, found damage, or could not read the dataset."
     if any(rejection.record.held for rejection in subject.candidates.undecided):
         yield "held back", "An input looks like an error of its source. It waits for a decision below."
-    for name, waiting in _waiting_inputs(subject):
-        yield "input waits", f"Newer data of {name} is not published: {counted(waiting, 'candidate')} to decide on."
     for block_hash in subject.history.headers[-1:]:
         header = held_back.header_of_block(subject.dataset, block_hash)
         if header is not None and not header.is_by_name:
@@ -122,13 +132,19 @@ def _notices(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "contract in part", f"Clauses of the contract that are not tested: {ignored} of {len(results)}."
 
 
-def _waiting_inputs(subject: Subject) -> Iterator[tuple[str, int]]:
-    """Yield inputs with rejected candidates that wait for a decision, and the numbers of these."""
-    for ref, _ in subject.entry.inputs:
-        with suppress(OdfError, OSError):  # of an input that cannot be read, its own page tells
-            found = subject.store.find(ref)
-            if found is not None and (undecided := read_candidates(found, found.resolve(HEAD)).undecided):
-                yield str(found.alias), len(undecided)
+def _notices_of_times(totals: Totals | None) -> Iterator[tuple[str, str]]:
+    """Yield what the times of records tell: a watermark in the future, and recent periods that are not as usual."""
+    if totals is None:
+        return
+    now = datetime.now(UTC)
+    if totals.watermark is not None and totals.watermark.to_datetime() > now + _AHEAD:
+        yield "future times", f"The watermark is in the future, {totals.watermark}: rows of now count as late."
+    recent = [period for period in periods_of(totals)[-_RECENT:] if period.start <= now]
+    found = [f"{period.label}: {period.verdict}" for period in recent if period.verdict in (GAP, FEW)]
+    late = sum(period.numbers.late for period in recent)
+    words = [*found, *([f"{counted(late, 'late record')}"] if late else [])]
+    if words:
+        yield "completeness", f"Of the newest {len(recent)} {recent[-1].unit.name}s: {', '.join(words)}."
 
 
 def _schema_changes(schemas: Sequence[SchemaBlock]) -> Iterator[tuple[SchemaBlock, list[str]]]:

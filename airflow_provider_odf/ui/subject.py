@@ -146,8 +146,8 @@ class Subject:
         :raises DatasetNotFound: no run has created it yet.
         """
         entry = self.entry
-        behind, missing = read_inputs(self.store, entry.inputs, entry.positions.get, self._newest)
-        facts = facts_of(entry.facts, entry.last_offset is not None, self.candidates, behind, missing)
+        inputs = read_inputs(self.store, entry.inputs, entry.positions.get, self._newest)
+        facts = facts_of(entry.facts, entry.last_offset is not None, self.candidates, inputs)
         return health(facts, self._runs, datetime.now(UTC))
 
     @property

@@ -54,7 +54,7 @@ def test_a_fresh_dataset(logged_in, picture):
         assert cells(bikes)[:2] == [f"bike-stations\n\n{about} Owner: City of bicycles", "stale"]
         assert cells(bikes)[3:6] == ["2026-05-08 00:00:00 UTC", "8", "passed"]
         assert cells(row(frame, "coffee-prices"))[1] == "rejected"
-        assert cells(row(frame, "prices-by-origin"))[1] == "fresh"
+        assert cells(row(frame, "prices-by-origin"))[1] == "waiting"
         picture(page, "catalog")
         frame.get_by_role("link", name="bike-stations").click()
         frame.get_by_role("heading", name="bike-stations").wait_for()

@@ -54,7 +54,7 @@ def test_a_time_before_the_first_block(chain):
     with pytest.raises(InvalidInput) as caught:
         block_as_of(chain[0], "2024-05-02T08:00:00.123Z")
     assert str(caught.value) == (
-        "dataset numbers has no history as of 2024-05-02T08:00:00.123Z: its first block is of "
+        "dataset numbers has no history as of 2024-05-02T08:00:00.123Z: its first block was published at "
         "2024-05-02T08:00:00.123456789Z"
     )
 

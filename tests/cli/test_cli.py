@@ -196,7 +196,7 @@ def test_the_dataset_as_of_a_time_or_block(folder: Path) -> None:
     [
         (
             ("--as-of", "2024-05-01T00:00:00Z"),
-            f"dataset cities has no history as of 2024-05-01T00:00:00Z: its first block is of {T1}",
+            f"dataset cities has no history as of 2024-05-01T00:00:00Z: its first block was published at {T1}",
         ),
         (("--as-of", "f1620beef"), "dataset cities has no block f1620beef: `odf log cities --store odf-store` lists"),
         (("--as-of", "f1620"), "dataset cities has 5 blocks whose hash starts with f1620, such as f1620"),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_odf.contract.service_levels import FREQUENCY, FRESHNESS
-from airflow_provider_odf.health.facts import ChainFacts, Facts, NewerInput, Update
+from airflow_provider_odf.health.facts import ChainFacts, Facts, Inputs, NewerInput, Update
 from airflow_provider_odf.health.health import WORDS, Runs, findings, health, usual_age
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.protocol import Check
@@ -115,10 +115,15 @@ CASES = {
     "published as its input was accepted": (Facts(chain(decision="accepted", who="ann"), True), Runs(), "exception"),
     "never run": (Facts(), Runs(), "no data"),
     "only metadata": (Facts(ChainFacts()), Runs(state="success", is_paused=True), "no data"),
-    "waiting for an input": (Facts(ChainFacts(), missing=("orders",)), Runs(), "waiting"),
-    "an input has newer data": (Facts(chain(), True, behind=(NewerInput("orders", None),)), Runs(), "stale"),
+    "waiting for an input": (Facts(ChainFacts(), inputs=Inputs(missing=("orders",))), Runs(), "waiting"),
+    "an input waits for a decision": (
+        Facts(chain(), True, inputs=Inputs((NewerInput("orders", None),), undecided=("orders",))),
+        Runs(),
+        "waiting",
+    ),
+    "an input has newer data": (Facts(chain(), True, inputs=Inputs((NewerInput("orders", None),))), Runs(), "stale"),
     "an input has had newer data for two hours": (
-        Facts(chain(), True, behind=(NewerInput("orders", ago(hours=2)),)),
+        Facts(chain(), True, inputs=Inputs((NewerInput("orders", ago(hours=2)),))),
         Runs(),
         "stale",
     ),
@@ -190,7 +195,7 @@ def combinations():
         for undecided, is_discarded, behind, missing in itertools.product(
             (0, 2), (False, True), ((), (NewerInput("a", None),)), ((), ("b",))
         ):
-            facts = Facts(known, has_data, undecided, is_discarded, behind=behind, missing=missing)
+            facts = Facts(known, has_data, undecided, is_discarded, inputs=Inputs(behind, missing))
             for state, is_paused in itertools.product((None, "success", "failed", "running"), (False, True)):
                 yield facts, Runs(state, is_paused), days
 

@@ -16,6 +16,7 @@ from airflow_provider_odf.cycle.candidates import Record, save_record
 from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound, InvalidInput
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.protocol import CheckResult, ContractReport
+from tests.ui.rejecting import reject
 
 SNAPSHOT = model.MergeStrategySnapshot(primary_key=("id",))
 
@@ -312,6 +313,22 @@ def test_stores_and_datasets_in_a_notebook(dataset, numbers, store):
     assert dataset._repr_html_().startswith("<p><b>numbers</b> &lt;Odd&gt; numbers</p><table><thead>")
 
 
+def test_what_was_rejected(numbers, dataset):
+    rejection = reject(numbers, ("+A", 9, "nine"))
+    assert dataset.rejected == [
+        {
+            "ref": "rejected-0000000000000007",
+            "hash": rejection.block_hash,
+            "records": 1,
+            "since": "2024-05-02T08:00:00Z",
+            "source": None,
+            "why": ["id: <= 2"],
+            "status": "waiting",
+        }
+    ]
+    assert len(dataset.history()) == 6
+
+
 def test_wrong_guesses(dataset, store):
     opened = open_store(store.location)
     assert opened.keys() == ["numbers"]
@@ -336,6 +353,7 @@ def test_what_a_dataset_tells(dataset, numbers, store):
     assert dataset.blocks[-1]["hash"] == dataset.head
     assert dataset.verify() == Verified(7, 3, 6)
     assert dataset.contract is None
+    assert dataset.rejected == []
     assert [(node["label"], node["kind"]) for node in dataset.lineage] == [
         ("numbers", "Root"),
         ("file:///x.csv", "Polling source"),

@@ -101,6 +101,16 @@ def test_queries(opened, numbers, query, expected):
             "query: SHOW: only queries .* are allowed \\(`odf list`, or .datasets at the prompt",
         ),
         ("", InvalidInput, "query: it is empty"),
+        (
+            "SELECT 1 WHERE x > 2026-05-01",
+            InvalidInput,
+            "query, 1:20: 2026-05-01 is a subtraction: a date has quotes: '2026",
+        ),
+        (
+            'SELECT * FROM "odd-numbers" WHERE "Value" = "a"',
+            InvalidInput,
+            "1:45: No field named a.*Texts have single quotes: 'a'",
+        ),
         ("SELECT 1; SELECT 2", InvalidInput, "only supports a single SQL statement"),
         ("SELECT (", InvalidInput, "query, 1:"),
         ("SELECT * FROM '/etc/passwd'", DatasetNotFound, "no dataset or function /etc/passwd \\(datasets: acme"),
@@ -110,7 +120,7 @@ def test_queries(opened, numbers, query, expected):
         (
             "SELECT * FROM as_of(odd-numbers, '2030-01-01')",
             InvalidInput,
-            'quote the name of the dataset: "odd-numbers"',
+            "quote the name of the dataset: 'odd-numbers'",
         ),
         ('SELECT * FROM "history.odd-numbers"', DatasetNotFound, 'write history."odd-numbers"'),
         (

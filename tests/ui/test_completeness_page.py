@@ -77,6 +77,22 @@ def test_the_overview_answers_in_one_line(open_page, numbers):
     assert page.links["Rows by event time"] == f"/odf{PAGE}/completeness"
 
 
+def test_the_overview_names_what_is_not_as_usual(open_page, numbers):
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    for ago in range(30, 0, -1):
+        if ago != 5:
+            add_day(numbers, today - timedelta(days=ago), 1 if ago == 4 else 8)
+    add_day(numbers, today - timedelta(days=6), 3)  # late
+    gap, few = (f"{today - timedelta(days=ago):%Y-%m-%d %a}" for ago in (5, 4))
+    page = shown(open_page(PAGE))
+    assert f"completeness Of the newest 14 days: {gap}: gap, {few}: few, 3 late records." in page.lines
+    add_day(numbers, today + timedelta(days=2), 1)
+    ahead = [
+        line for line in shown(open_page(PAGE)).lines if line.startswith("future times The watermark is in the future")
+    ]
+    assert len(ahead) == 1
+
+
 def test_more_new_blocks_than_the_overview_reads(open_page, numbers, monkeypatch):
     monkeypatch.setattr("airflow_provider_odf.ui.overview._MOST_NEW_BLOCKS", 3)
     add_day(numbers, MONDAY, 1)
@@ -226,7 +242,7 @@ def test_whether_a_day_is_complete(rows, watermark, answer):
 def test_a_day_of_which_nothing_is_usual():
     numbers = {int(at(2024, 3, 4).timestamp()) // 3600: Numbers([5, 0, 0, 0])}
     (*_, period, _) = Periods(UNITS["day"], numbers, at(2024, 4, 2, 12), at(2024, 4, 2)).newest()
-    assert (period.label, period.usual, period.answer) == ("2024-04-01 Mon", 0, "unknown")
+    assert (period.label, period.usual, period.answer) == ("2024-04-01 Mon", 0, "as usual")
 
 
 @pytest.mark.parametrize("unit", ["hour", "day", "month"])

@@ -73,7 +73,7 @@ def test_the_graph_of_a_dataset(open_page, sums):
 
 
 def test_an_input_that_waits_for_a_decision(open_page, sums, numbers):
-    said = "input waits Newer data of acme/numbers is not published: 1 candidate to decide on."
+    said = "New data of inputs is not published, and waits for a decision: acme/numbers."
     assert said not in shown(open_page("/datasets/acme.sums")).lines
     reject(numbers, ("+A", 1, "one", "x"))
     assert said in shown(open_page("/datasets/acme.sums")).lines
@@ -157,7 +157,11 @@ def test_datasets_that_are_alike_are_one_box(crowd):
         "208 of 208 datasets. A dataset without a link is on another page, or you may not read its DAG." in page.lines
     )
     start = page.lines.index("Reads from")
-    assert page.lines[start + 1 : start + 4] == [", ".join(f"region-{n}" for n in range(6)), "Datasets", "nothing"]
+    assert page.lines[start + 1 : start + 4] == [
+        ", ".join(f"region-{n}" for n in range(6)),
+        "Datasets",
+        "their own sources",
+    ]
     assert '<a href="/odf/datasets/region-5/lineage"><bdi>region-5</bdi></a>' in text
     assert '<details><summary>200 datasets</summary><a href="/odf/datasets/alone-000/lineage">' in text
     report = page.lines.index("report", start)
