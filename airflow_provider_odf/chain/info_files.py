@@ -60,7 +60,7 @@ def block_of(file_name: str) -> str | None:
 
 
 def damaged(dataset: Dataset) -> Iterator[str]:
-    """Yield the locations of altered files. Those of version 0.1.0 have no hash and must be JSON objects."""
+    """Yield the locations of altered files. Those of the first version have no hash and must be JSON objects."""
     storage = dataset.storage
     for folder in storage.folder("info").folders():
         for name in names(dataset, folder):

@@ -95,12 +95,12 @@ def copy(
     store: Store,
     alias: DatasetAlias | None = None,
     tell: Progress = silent,
-    interval: float = transfer.INTERVAL,
+    interval: float | None = None,
 ) -> Copied:
     """Copy a dataset to a store, or bring its copy there up to date.
 
     :param alias: the name of the copy, by default that of the original.
-    :param interval: seconds between messages of progress.
+    :param interval: seconds between messages of progress, by default those of a log.
     :raises ChainCorrupted: a block or file of the original is missing, or is not what its hash says.
     :raises StorageError: the original cannot be read, or the store cannot be written.
     :raises InvalidInput: the store has another history under this name, or the dataset under another name.

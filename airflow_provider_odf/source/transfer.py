@@ -34,14 +34,15 @@ class TryAgain(SourceUnavailable):
 
 
 class Progress:
-    """Reports the progress of a transfer, at most every ``interval`` seconds."""
+    """Reports the progress of a transfer, at most every ``interval`` seconds, by default `INTERVAL`."""
 
     def __init__(
-        self, label: str, tell: Callable[[str], None], total: int | None = None, interval: float = INTERVAL
+        self, label: str, tell: Callable[[str], None], total: int | None = None, interval: float | None = None
     ) -> None:
-        self._label, self._tell, self._interval = label, tell, interval
+        self._label, self._tell = label, tell
+        self._interval = INTERVAL if interval is None else interval
         self.total = total
-        self._next = time.monotonic() + interval
+        self._next = time.monotonic() + self._interval
 
     def reached(self, size: int) -> None:
         """Report ``size`` transferred bytes, if it is time."""

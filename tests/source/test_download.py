@@ -244,7 +244,7 @@ def test_unknown_content_encodings(server, poller):
 
 
 def test_progress_of_a_long_download(server, poller, monkeypatch):
-    monkeypatch.setattr(transfer, "_INTERVAL", 0)
+    monkeypatch.setattr(transfer, "INTERVAL", 0)
     url = server.serve("/big", BIG)
     poller.url(url)
     assert poller.messages[-1] == f"{url}: 2 of 2 MB"
