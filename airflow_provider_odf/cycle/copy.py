@@ -121,7 +121,9 @@ def promote(dataset: Dataset) -> str | None:
 class _Copy:
     """One copy of a dataset, whose ``target`` exists or will."""
 
-    def __init__(self, original: Dataset, store: Store, alias: DatasetAlias, tell: Progress, interval: float) -> None:
+    def __init__(
+        self, original: Dataset, store: Store, alias: DatasetAlias, tell: Progress, interval: float | None
+    ) -> None:
         self.original, self.store, self.alias, self.tell, self.interval = original, store, alias, tell, interval
         self.existing = store.get(alias)
         self.target = self.existing or Dataset(alias, store.folder(alias))
