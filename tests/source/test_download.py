@@ -293,7 +293,10 @@ def test_a_date_of_this_very_second_is_waited_out(server, poller):
     url = server.serve("/a.csv", b"first", modified=int(time.time()))
 
     def change(resource):
-        resource.content = b"second" if len(server.requests) > 1 else b"first"
+        if len(server.requests) > 1:
+            resource.content = b"second"
+        else:
+            resource.modified = int(time.time())  # of the second of the request, however late that is
 
     server.resources["/a.csv"].on_request = change
     polled = poller.url(url)
