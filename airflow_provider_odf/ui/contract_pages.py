@@ -12,6 +12,7 @@ from airflow_provider_odf.chain.publications import PUBLISHED, newest
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.ui.block_pages import LinkedOf, PublishedOf
+from airflow_provider_odf.ui.block_view import BlockView
 from airflow_provider_odf.ui.subject import HashOf, SubjectOf
 
 if TYPE_CHECKING:
@@ -38,12 +39,12 @@ def publications(subject: SubjectOf, before: Annotated[int | None, Query()] = No
     """
     history = subject.positions.published
     rows = newest(history, _ROWS_OF_A_PAGE, before)
-    merged = [subject.dataset.block(entry.block_hash).system_time for entry, _ in rows]
+    views = [BlockView(subject, entry.block_hash, subject.dataset.block(entry.block_hash)) for entry, _ in rows]
     last = rows[-1][0].last if rows else None
     return subject.render(
         "publications.html",
         "/publications",
-        rows=list(zip(rows, merged, strict=True)),
+        rows=list(zip(rows, views, strict=True)),
         older=last if rows and last != history.entries[0].last else None,
         total=len(history.entries),
     )

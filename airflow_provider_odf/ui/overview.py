@@ -11,11 +11,13 @@ from typing import Annotated
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 
+from airflow_provider_odf import settings
 from airflow_provider_odf.chain import dataset_facts
 from airflow_provider_odf.cycle import held_back
 from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.health.health import FAILING, REJECTED
 from airflow_provider_odf.instant import Instant
+from airflow_provider_odf.lineage.naming.uri import from_uri
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
 from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, readers
@@ -90,6 +92,7 @@ def overview(
         "overview.html",
         "",
         token=token,
+        lineage_name=from_uri(subject.dataset.uri).in_edition(settings.read().naming_spec).primary,
         health=health,
         failure=None if is_settled else failure,
         facts=facts,

@@ -323,6 +323,12 @@ def test_a_verification(logged_in):
         assert "7 blocks, 2 slices and 8 records are intact." in page.locator("main").inner_text()
 
 
+def test_publications_name_their_source(logged_in):
+    with logged_in("viewer") as page:
+        page.goto("/odf/datasets/bike-stations/publications")
+        assert "2026-05-08.ndjson the newest of 3 blocks" in page.locator("tbody tr").first.inner_text()
+
+
 def test_narrow_windows_do_not_scroll_sideways(logged_in):
     with logged_in("viewer") as page:
         page.set_viewport_size({"width": 400, "height": 800})

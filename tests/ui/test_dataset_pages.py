@@ -45,6 +45,7 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     report = ContractReport("urn:numbers", "d", "numbers", (CheckResult("/a", "required", "pass", "id"),))
     save_report(numbers.dataset, Candidate("acme/numbers", "base", head, "candidate-x", records=2), report)
     page = shown(open_page(PAGE))
+    assert page.after("In OpenLineage") == f"file {numbers.dataset.uri.removeprefix('file://')}"
     assert page.lines[:5] == [
         *[
             "acme/numbers",
