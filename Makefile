@@ -56,8 +56,7 @@ test-newest: $(filter .uv/bin/uv,$(UV)) ## Test the wheel with the newest versio
 			tests/engine/contract/test_great_expectations_generated.py)
 
 # Versions of Airflow, each with a day shortly after its release; the newest one is that of the lock.
-OLDEST_AIRFLOW := 3.1.8 2026-03-20
-OTHER_AIRFLOWS := 3.2.2 2026-05-30
+OLDEST_AIRFLOW := 3.0.6 2025-09-05
 
 .PHONY: test-oldest
 test-oldest: $(filter .uv/bin/uv,$(UV)) ## Test with the oldest Airflow that is supported, in an environment of its own
@@ -65,7 +64,8 @@ test-oldest: $(filter .uv/bin/uv,$(UV)) ## Test with the oldest Airflow that is 
 
 .PHONY: test-matrix
 test-matrix: test-oldest ## Test with each older version of Airflow that is supported
-	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow $(OTHER_AIRFLOWS) $(ARGS)
+	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.1.8 2026-03-20 $(ARGS)
+	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.2.2 2026-05-30 $(ARGS)
 
 # Flink has its own environment (725 MB), since it pins other versions of what this project uses.
 FLINK := 2.3.0

@@ -126,8 +126,8 @@ async def newest_runs(request: Request, dag_id: str, n: int, prefix: str | None 
 def _run(entry: Mapping[str, Any]) -> Run:
     decision = (entry["conf"] or {}).get("decision")
     reason = decision.get("reason") if isinstance(decision, Mapping) else None
-    user = entry["triggering_user_name"]
-    return Run(entry["dag_run_id"], entry["state"], entry["start_date"], entry["duration"], user, reason)
+    user, seconds = entry.get("triggering_user_name"), entry.get("duration")  # Airflow 3.0 has neither
+    return Run(entry["dag_run_id"], entry["state"], entry["start_date"], seconds, user, reason)
 
 
 async def newest_failure(request: Request, publication: Publication) -> Failure | None:
@@ -320,6 +320,8 @@ def _publications(
 
 
 def _dags(asset: Mapping[str, Any], references: str) -> list[str]:
+    if references == "scheduled_dags" and references not in asset:  # Airflow 3.0
+        references = "consuming_dags"
     return [reference["dag_id"] for reference in asset[references]]
 
 

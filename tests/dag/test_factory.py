@@ -8,7 +8,7 @@ from airflow_provider_odf import build_dags, raise_manifest_errors
 from airflow_provider_odf.dag import factory
 from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.manifest.load import load
-from tests.airflow_parts import DagBag, read_bag
+from tests.airflow_parts import DagBag, import_errors, read_bag
 from tests.manifests import pushed
 
 DAGS = Path(__file__).parents[2] / "dags"
@@ -62,7 +62,7 @@ def test_a_bad_manifest_is_one_import_error_and_hides_nothing(folder):
     (folder / "bad.yaml").write_text(BROKEN.format(name="bad"))
     found = bag(folder)
     assert sorted(found.dags) == ["acme.parts", "bad", "com.acme.orders"]
-    assert list(found.import_errors) == ["odf_errors.py"]
+    assert list(import_errors(found)) == ["odf_errors.py"]
     (error,) = found.import_errors.values()
     assert f"{folder}/bad.yaml:10:9: unknown key `pth` in FilesGlob (did you mean `path`?)" in error
 
@@ -118,8 +118,8 @@ def test_of_two_files_that_declare_one_name_neither_runs(folder, monkeypatch):
     second = (
         f"{folder}/copy.yaml:1:53: dataset ACME/parts is also declared in {folder}/acme.parts.yaml:4:9 (rename one)"
     )
-    assert first in found.import_errors["odf_errors.py"]
-    assert second in found.import_errors["odf_errors.py"]
+    assert first in import_errors(found)["odf_errors.py"]
+    assert second in import_errors(found)["odf_errors.py"]
     assert first in found.dags["acme.parts"].doc_md
     assert second in found.dags["ACME.parts"].doc_md
     monkeypatch.setenv("_AIRFLOW_PARSING_CONTEXT_DAG_ID", "acme.parts")
@@ -143,7 +143,7 @@ def test_one_file_that_declares_a_name_twice_does_not_run(folder):
 def test_a_bad_contract_is_an_import_error_too(folder):
     (folder / "com.acme.orders.datacontract.yaml").write_text("dataContractSpecification: 1.2.1\nid: x\nmodls: {}\n")
     found = bag(folder)
-    assert "com.acme.orders.datacontract.yaml:" in found.import_errors["odf_errors.py"]
+    assert "com.acme.orders.datacontract.yaml:" in import_errors(found)["odf_errors.py"]
     assert sorted(found.dags) == ["acme.parts", "com.acme.orders"]
 
 
@@ -155,7 +155,7 @@ def test_bad_settings_of_one_folder_leave_the_others_alone(folder):
     assert sorted(found.dags) == ["acme.parts", "com.acme.orders", "more"]
     assert "sub/odf.yaml:2:3: " in found.dags["more"].doc_md
     assert found.dags["acme.parts"].task_ids == ["poll", "merge", "publish"]
-    assert "sub/odf.yaml:2:3: " in found.import_errors["odf_errors.py"]
+    assert "sub/odf.yaml:2:3: " in import_errors(found)["odf_errors.py"]
 
 
 def test_for_a_task_only_its_own_manifest_is_loaded(folder, monkeypatch):
@@ -199,8 +199,8 @@ def test_a_contract_that_belongs_to_no_dataset_is_seen_in_the_dags_of_its_folder
     for dag in found.dags.values():
         assert message in dag.doc_md
         assert dag.tags == {"odf", "warning"}
-    assert message in found.import_errors["odf_errors.py"]
-    assert "(did you mean `com.acme.orders.datacontract.yaml`?)" in found.import_errors["odf_errors.py"]
+    assert message in import_errors(found)["odf_errors.py"]
+    assert "(did you mean `com.acme.orders.datacontract.yaml`?)" in import_errors(found)["odf_errors.py"]
 
 
 def test_an_error_that_nobody_foresaw_costs_one_dataset(folder):

@@ -3,7 +3,7 @@
 import pytest
 
 from docs import pages
-from tests.airflow_parts import read_bag
+from tests.airflow_parts import import_errors, read_bag
 from tests.manifests import pushed
 
 SNIPPETS = {
@@ -30,4 +30,4 @@ def test_a_loader_of_the_documentation(place, tmp_path, monkeypatch):
         assert (sorted(bag.dags), bag.import_errors) == (["bad", "right"], {})
     else:
         assert list(bag.dags) == []
-        assert "bad.yaml:10:14: 'Apend' is not a merge strategy" in bag.import_errors["loader.py"]
+        assert "bad.yaml:10:14: 'Apend' is not a merge strategy" in import_errors(bag)["loader.py"]

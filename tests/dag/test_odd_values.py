@@ -10,7 +10,7 @@ from airflow.timetables.base import TimeRestriction
 from airflow_provider_odf import build_dags
 from airflow_provider_odf.dag.markdown import readable
 from airflow_provider_odf.manifest.load import load
-from tests.airflow_parts import DagSerialization
+from tests.airflow_parts import IS_OLDEST, DagSerialization
 
 TEXTS = ["", " ", "a" * 101, "a" * 300, "\0", "\x85", "a\nb", "```\n# x", "{{ 1 / 0 }}", "../..", "é𝔘", "x.md", "null"]
 NUMBERS = [-1, 0, 1, 0.5, 1e400, -1e400, float("nan"), 10**30, True, None, [], {}, "1"]
@@ -100,6 +100,7 @@ def test_airflow_stores_and_schedules_every_dag(dags):
     assert "the name has 251 characters" in dags["n" * 250].doc_md
 
 
+@pytest.mark.skipif(IS_OLDEST, reason="Airflow 3.0 refuses names of assets that are not ASCII")
 def test_validate_finds_each_of_them_with_its_place(folder, dags):
     shown = [line for dag in dags.values() if "invalid manifest" in dag.tags for line in lines(dag)]
     problems = load([folder]).problems

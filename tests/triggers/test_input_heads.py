@@ -4,9 +4,9 @@ import asyncio
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
-from airflow.sdk.module_loading import import_string
 from airflow.triggers.base import BaseEventTrigger
 
 from airflow_provider_odf.chain.replay import replay
@@ -188,5 +188,5 @@ def test_survives_serialization():
         "poke_interval": 60.0,
         "outage": 3600.0,
     }
-    assert import_string(path)(**fields).serialize() == (path, fields)
+    assert resolve_name(path)(**fields).serialize() == (path, fields)
     assert isinstance(trigger, BaseEventTrigger)

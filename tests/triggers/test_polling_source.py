@@ -1,9 +1,9 @@
 import asyncio
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 
 import pytest
-from airflow.sdk.module_loading import import_string
 from airflow.triggers.base import BaseEventTrigger
 
 from airflow_provider_odf.chain.commit import Draft
@@ -77,7 +77,7 @@ def test_survives_serialization_without_what_the_manifest_says(watched):
         "poke_interval": 0.01,
         "outage": 3600.0,
     }
-    again = import_string(path)(**fields)
+    again = resolve_name(path)(**fields)
     assert again.serialize() == (path, fields)
     assert isinstance(again, BaseEventTrigger)
 
