@@ -87,10 +87,13 @@ class Store:
         """Check that there is a store.
 
         :param advice: what to do if the folder does not exist.
-        :raises InvalidInput: there is no such folder, or it is that of a dataset.
+        :raises InvalidInput: there is no such folder.
         """
         if not self.storage.exists():
             raise InvalidInput(f"no such folder: {self.location} ({advice})")
+
+    def _check_no_dataset(self) -> None:
+        """Check, where nothing was found, that this is not the folder of a dataset."""
         if self.storage.get_ref(HEAD) is not None:
             alias = (self.storage.get("info/alias") or b"").decode("utf-8", "replace").strip()
             parts = self.location.rstrip("/").rsplit("/", alias.count("/") + 1)
@@ -195,9 +198,11 @@ class Store:
 
         :raises DatasetGone: the store had the dataset, but it is missing or has lost its head.
         :raises DatasetNotFound: the store never had the dataset.
+        :raises InvalidInput: the store is the folder of a dataset.
         """
         dataset = self.get(alias)
         if dataset is None:
+            self._check_no_dataset()
             self.check_new(parse_alias(alias))
             raise self._unknown(alias)
         return dataset
@@ -243,17 +248,20 @@ class Store:
     def datasets(self) -> Iterator[Dataset]:
         """Yield all datasets, by name.
 
-        :raises InvalidInput: the store is on a web server, which does not list them.
+        :raises InvalidInput: the store is on a web server, which does not list them, or the folder of a dataset.
         """
         if not self.storage.is_listed:
             raise InvalidInput(f"{self.location}: a web server does not list its datasets: name one of them")
+        found = False
         for name in dataset_names(self.storage):
             folder = self.storage.folder(name)
-            if (dataset := self._existing(folder, name)) is not None:
-                yield dataset
-            for inner in dataset_names(folder):
-                if (dataset := self._existing(folder.folder(inner), f"{name}/{inner}")) is not None:
+            inner = [(folder.folder(part), f"{name}/{part}") for part in dataset_names(folder)]
+            for place, alias in ((folder, name), *inner):
+                if (dataset := self._existing(place, alias)) is not None:
+                    found = True
                     yield dataset
+        if not found:
+            self._check_no_dataset()
 
     def find_id(self, dataset_id: DatasetId) -> Dataset | None:
         """Return the dataset of an id, or None if neither this store nor a linked or other one has it."""

@@ -125,7 +125,7 @@ def open_store(store: str | None, input_stores: Sequence[str] | None = None) -> 
 def existing_store(store: str | None, input_stores: Sequence[str] | None = None) -> Store:
     """Return the store of a command that needs an existing one.
 
-    :raises InvalidInput: there is no such folder, or it is that of a dataset.
+    :raises InvalidInput: there is no such folder.
     """
     opened = open_store(store, input_stores)
     opened.require("name the store with --store or ODF_STORE")

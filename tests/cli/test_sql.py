@@ -138,7 +138,9 @@ class Terminal:
     def press(self, key, text):
         """Press a key until the command prints a text: one that the terminal itself interprets, such as Ctrl-C, may be
         lost between two reads of the command."""
+        deadline = time.monotonic() + 60
         while text not in self.seen:
+            assert time.monotonic() < deadline, self.seen
             self.type(key)
             self.seen += self.read(2)
         while self.read(0.5):

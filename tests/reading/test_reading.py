@@ -340,7 +340,9 @@ def test_wrong_guesses(dataset, store):
         f"{store.location}/numbers is the folder of a dataset: name the store {store.location}, and in it"
     )
     with pytest.raises(InvalidInput, match=f"^{where} the dataset numbers$"):
-        open_store(f"{store.location}/numbers")
+        open_store(f"{store.location}/numbers")["numbers"]
+    with pytest.raises(InvalidInput, match=f"^{where} the dataset numbers$"):
+        open_store(f"{store.location}/numbers").keys()
     with pytest.raises(InvalidInput, match="head takes 0 rows or more, not -1"):
         dataset.current().head(-1)
     assert dataset.current().select(["value", "id"]).schema.names == ["value", "id"]
