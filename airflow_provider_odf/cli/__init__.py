@@ -36,6 +36,7 @@ _COMMANDS = {
     "state": "inspect.state",
     "sql": "sql.sql",
     "diff": "inspect.diff",
+    "completeness": "inspect.completeness",
     "hash": "inspect.hash_files",
     "schema": "inspect.json_schema",
     "export": "inspect.export",

@@ -123,6 +123,30 @@ def diff(
         print(f"… {counted(len(scan) - MAX_TABLE_ROWS, 'more row')}: use --format csv", file=sys.stderr)
 
 
+def completeness(
+    name: NameArgument,
+    by: Annotated[
+        Literal["hour", "day", "month"] | None,
+        typer.Option(help="Length of the periods.", show_default="the one that fits"),
+    ] = None,
+    of: Annotated[
+        Literal["event", "publication"], typer.Option(help="The time that counts.", show_default=True)
+    ] = "event",
+    n: Annotated[int, typer.Option("-n", help="Number of periods.", min=1)] = 14,
+    store: StoreOption = None,
+    how: RowFormatOption = "table",
+) -> None:
+    """Show whether the newest periods are complete: how many rows came, how many are usual, and gaps. An open period
+    may get more rows: the watermark has not passed its end."""
+    from airflow_provider_odf.reading.store import PublishedStore
+
+    table = PublishedStore(existing_store(store))[name].completeness(by, of=of)
+    rows = table.slice(max(0, table.num_rows - n)).to_pylist()
+    for row in rows:
+        row["start"] = f"{row['start']:%Y-%m-%dT%H:%MZ}"
+    print_rows(rows, how, table.column_names, nothing="no records with a time yet")
+
+
 def export(
     name: NameArgument,
     form: Annotated[Literal["parquet", "csv", "ndjson"], typer.Option("--as", help="Form of the output.")],

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -219,6 +219,26 @@ class PublishedDataset:
             since = self.before_newest_data()
         changes = self.changes(since, until)
         return DifferenceScan(changes.dataset, changes.state, offsets=changes.offsets)
+
+    def completeness(
+        self, by: Literal["hour", "day", "month"] | None = None, *, of: Literal["event", "publication"] = "event"
+    ) -> pa.Table:
+        """Return how many rows came of each of the newest periods, oldest first, as the page **Completeness** has them:
+        ``start`` of the period, ``rows`` added or corrected, how many are ``usual`` (null if not known), ``answer``
+        (``gap``, ``few``, ``many``, ``complete``, ``as usual``, ``open`` or ``unknown``) and ``late`` rows.
+
+        :param by: length of the periods, by default the one that fits.
+        :param of: the time that counts: that of the event, or that of the publication.
+        :raises ChainCorrupted: a block or a slice is missing or damaged.
+        """
+        from airflow_provider_odf.reading.completeness import SCHEMA, Totals
+
+        state, totals = replay(self._dataset), Totals()
+        history = published_history(self._dataset, state.head)
+        blocks = reversed(list(self._dataset.walk(state.head)))
+        totals.extend(self._dataset, state, blocks, lambda b: history.since(b.sequence_number, b.system_time))
+        periods = totals.periods(by or "", is_publication=of == "publication")
+        return pa.Table.from_pylist([period.row for period in periods], SCHEMA)
 
     def before_newest_data(self) -> str | None:
         """Return the hash of the block before the newest publication of data; None if there is no earlier data."""

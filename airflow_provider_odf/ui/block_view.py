@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -64,6 +64,18 @@ class BlockView:
     def publication(self) -> Publication | None:
         """Who published it and why, None if that is not recorded."""
         return self.subject.publication_of(self.block_hash, self.block)
+
+    @property
+    def published_together(self) -> Sequence[str]:
+        """Hashes of the blocks of its publication, oldest first, after that of the block before them, if there are
+        several and one was before."""
+        positions = self.subject.positions
+        entry = positions.published.entry(self.block.sequence_number) if self.is_published else None
+        return (
+            positions.hashes[entry.first - 1 : entry.last + 1]
+            if entry is not None and 0 < entry.first < entry.last
+            else ()
+        )
 
     @cached_property
     def record(self) -> Record | None:

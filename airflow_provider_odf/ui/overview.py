@@ -18,19 +18,12 @@ from airflow_provider_odf.errors import DatasetNotFound
 from airflow_provider_odf.health.health import FAILING, REJECTED
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.lineage.naming.uri import from_uri
+from airflow_provider_odf.reading.completeness import FEW, GAP, Totals, newest_over
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
 from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, readers
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
-from airflow_provider_odf.ui.completeness_page import (
-    FEW,
-    GAP,
-    Totals,
-    current_rows,
-    newest_period,
-    periods_of,
-    totals_if_near,
-)
+from airflow_provider_odf.ui.completeness_page import totals_if_near
 from airflow_provider_odf.ui.forms import TokenOf
 from airflow_provider_odf.ui.pages import public
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
@@ -101,7 +94,7 @@ def overview(
         event_time=state.vocab.event_time_column,
         said=record[1].columns if record is not None else {},
         terms=record[1].terms if record is not None else {},
-        rows=current_rows(totals, state),
+        rows=totals.current_rows(state) if totals is not None else None,
         key={name.lower() for name in state.primary_key},
         source=list(dataset_facts.origins(state, " → ")),
         notices=[*_notices(subject), *_notices_of_times(totals)],
@@ -110,7 +103,7 @@ def overview(
         derivatives=reading[0],
         other_dags=reading[1],
         verification=verification.newest(subject.pages_folder),
-        newest_period=newest_period(totals),
+        newest_period=newest_over(totals.periods()) if totals is not None else None,
         schema_changes=list(_schema_changes(subject.history.schemas)),
     )
 
@@ -142,7 +135,7 @@ def _notices_of_times(totals: Totals | None) -> Iterator[tuple[str, str]]:
     now = datetime.now(UTC)
     if totals.watermark is not None and totals.watermark.to_datetime() > now + _AHEAD:
         yield "future times", f"The watermark is in the future, {totals.watermark}: rows of now count as late."
-    recent = [period for period in periods_of(totals)[-_RECENT:] if period.start <= now]
+    recent = [period for period in totals.periods()[-_RECENT:] if period.start <= now]
     found = [f"{period.label}: {period.verdict}" for period in recent if period.verdict in (GAP, FEW)]
     late = sum(period.numbers.late for period in recent)
     words = [*found, *([f"{counted(late, 'late record')}"] if late else [])]

@@ -11,8 +11,8 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import CheckResult, ContractReport
-from airflow_provider_odf.ui import completeness_page
-from airflow_provider_odf.ui.completeness_page import UNITS, Numbers, Periods, unit_of
+from airflow_provider_odf.reading import completeness
+from airflow_provider_odf.reading.completeness import UNITS, Numbers, Periods, unit_of
 from tests.chain.conftest import Growing
 
 from .shown import shown
@@ -104,14 +104,14 @@ def test_more_new_blocks_than_the_overview_reads(open_page, numbers, monkeypatch
 def test_only_new_slices_are_read(open_page, numbers, monkeypatch):
     for week in range(3):
         add_day(numbers, MONDAY + timedelta(weeks=week), 2)
-    whole, read = completeness_page.records_by_hour, []
+    whole, read = completeness.records_by_hour, []
 
     def counted(dataset, parts, state):
         parts = list(parts)
         read.extend(part.data_slice.offset_interval.start for part in parts)
         return whole(dataset, parts, state)
 
-    monkeypatch.setattr(completeness_page, "records_by_hour", counted)
+    monkeypatch.setattr(completeness, "records_by_hour", counted)
     shown(open_page(f"{PAGE}/completeness"))
     add_day(numbers, MONDAY + timedelta(weeks=3), 2)
     page = shown(open_page(f"{PAGE}/completeness"))

@@ -4,8 +4,10 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.author import Author
+from airflow_provider_odf.chain import publications
 from airflow_provider_odf.cycle import decisions
 from airflow_provider_odf.cycle.publish import publish as publish_candidate
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
@@ -47,6 +49,22 @@ def test_who_published_what_and_why(open_page, numbers, store):
     assert page.lines[start + 5 : start + 9] == ["published anyway", "ann <b>", "refunds <i>are</i> fine", "decision_1"]
     assert health(open_page) == "exception"
     assert shown(open_page(PAGE)).after("Last publication").startswith("2026-05-01 12:00:00 UTC ")
+
+
+def test_blocks_that_were_published_at_once(open_page, numbers):
+    """Each leads to the others, and to what all of them changed."""
+    heads = [publish(numbers, ("+A", n, str(n))) for n in range(3)]
+    publications.record(
+        numbers.dataset,
+        publications.Publication(heads[2], Instant.parse("2026-05-01T12:00:00Z"), "published", Author(), heads[0]),
+    )
+    page = shown(open_page(f"{PAGE}/blocks/{heads[1]}"))
+    at = page.lines.index("Published with it")
+    assert page.lines[at + 1] == f"{heads[2][:13]} what all 2 changed"
+    path = page.links["what all 2 changed"]
+    assert path.endswith(f"{PAGE}/data?view=difference&since={heads[0]}&until={heads[2]}")
+    assert "1" in shown(open_page(path[path.index(PAGE) :])).lines
+    assert "Published with it" not in shown(open_page(f"{PAGE}/blocks/{heads[0]}")).lines
 
 
 @pytest.mark.parametrize(
