@@ -24,6 +24,7 @@ IGNORE_FILE = ".airflowignore"
 _YAML = (".yaml", ".yml")
 _CONTRACT = re.compile(r"(?:.*[.-])?datacontract\.ya?ml", re.IGNORECASE)
 _OF_DATASET = re.compile(r"(.+)\.datacontract\.ya?ml")
+_MISNAMED = re.compile(r"(.+?)[._-](?:data[._-])?(?:contract|odcs)\.ya?ml", re.IGNORECASE)
 _ANY_NAME = re.compile(rb"\bname[\"']?\s*:\s*[\"']?([^\s\"',}]+)")
 _PLAIN_NAME = re.compile(rb"[A-Za-z0-9./-]+")
 _NAME_OF_CONTENT = re.compile(
@@ -52,15 +53,22 @@ def discover(folder: Path) -> list[Path]:
 
 
 def unknown_contracts(folder: Path, manifests: Collection[tuple[Path, str]]) -> Iterator[Problem]:
-    """Yield a problem for each data contract in a folder and below without a dataset beside it.
+    """Yield a problem for each data contract in a folder and below without a dataset beside it, and for each file that
+    is one of a dataset beside it by another name than that which counts.
 
     :param manifests: absolute paths of files, and the names of their datasets.
     """
     for path in sorted(_walk(folder, (), {folder.resolve()})):
-        if (match := _OF_DATASET.fullmatch(path.name)) is None:
+        own = _OF_DATASET.fullmatch(path.name)
+        match = own or _MISNAMED.fullmatch(path.name)
+        if match is None:
             continue
         names = [name.rpartition("/")[2] for file, name in manifests if file.parent == path.parent]
-        if match[1] not in names:
+        if own is None:
+            if match[1] in names and path not in (file for file, _ in manifests):
+                right = f"{match[1]}.datacontract.yaml"
+                yield Problem(Place(str(path)), "a contract of this name is not used", f"rename it to `{right}`")
+        elif match[1] not in names:
             near = nearest(match[1], names)
             fix = f"did you mean `{near}{path.name.removeprefix(match[1])}`?" if near else ""
             yield Problem(Place(str(path)), f"no dataset {match[1]} in this folder: the contract is not used", fix)

@@ -303,6 +303,17 @@ def test_contracts_of_a_dataset_that_the_folder_has_not(tmp_path: Path) -> None:
     assert warnings(tmp_path / "m.yaml") == []
 
 
+def test_contracts_by_a_name_that_does_not_count(tmp_path: Path) -> None:
+    (tmp_path / "m.yaml").write_text(root("orders"))
+    for name in ("orders.contract.yaml", "orders-data-contract.yml", "orders.odcs.yaml", "other.contract.yaml"):
+        (tmp_path / name).write_text("kind: DataContract\n")
+    (tmp_path / "orders_contract.yaml").write_text(root("orders-2"))
+    assert [str(w).replace(f"{tmp_path}/", "") for w in load([tmp_path]).warnings] == [
+        f"{name}: a contract of this name is not used (rename it to `orders.datacontract.yaml`)"
+        for name in ("orders-data-contract.yml", "orders.contract.yaml", "orders.odcs.yaml")
+    ]
+
+
 def test_a_schedule_of_a_derivative_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "m.yaml").write_text(root("orders"))
