@@ -101,6 +101,9 @@ def _valid(options: Mapping[str, Any]) -> list[dict[str, Any]]:
     return rules
 
 
+_MOST_NAMED = 10
+"""Valid values that a description names."""
+
 _DOCUMENTATION = "a text rule is documentation and cannot be tested"
 _WARNINGS = frozenset({"warning", "warn", "info", "information", "low"})
 """Severities that do not block. All others are ``error``."""
@@ -185,6 +188,11 @@ def _subject(rule: Rule) -> str:
     arguments = of_engine.get("kwargs") or of_engine
     columns = arguments.get("columns") or arguments.get("column") if isinstance(arguments, dict) else None
     names = columns if isinstance(columns, list) else [columns] if columns else []
+    valid = _options(value).get("validValues")
+    if isinstance(valid, list):
+        return (
+            f"{name} other than {', '.join(map(str, valid[:_MOST_NAMED]))}{', …' if len(valid) > _MOST_NAMED else ''}"
+        )
     return f"{name} of {', '.join(map(str, names))}" if names else str(name)
 
 

@@ -34,7 +34,7 @@ MEANINGS = {
     WAITING: "the inputs have no data yet, or new data of one waits for a decision",
     STALE: "the data is older than usual, an input has newer data, or no run looks for it",
     DISCARDED: "the newest input was discarded by a decision",
-    FRESH: "nothing is wrong",
+    FRESH: "published as its contract and its past say, and no newer data is known",
 }
 """Word -> its meaning for readers, worst first."""
 
@@ -82,7 +82,7 @@ class Runs:
 
 def health(facts: Facts, runs: Runs, now: datetime) -> Health:
     """Return the health of a dataset: the worst of `findings`, else fresh."""
-    return next(findings(facts, runs, now), Health(FRESH, "Nothing is wrong, and no newer data is known."))
+    return next(findings(facts, runs, now), Health(FRESH, "No newer data is known."))
 
 
 def findings(facts: Facts, runs: Runs, now: datetime) -> Iterator[Health]:

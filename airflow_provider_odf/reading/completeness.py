@@ -135,7 +135,8 @@ _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UT
 @dataclass(frozen=True)
 class Unit:
     """A length of periods. ``floor`` returns the start of an hour's period, ``step`` one some periods on. ``shown``
-    periods are on a page; ``past`` are the distances to those that a period is compared with."""
+    periods are on a page; ``past`` are the distances to those that a period is compared with, and to others where the
+    data does not go back so far."""
 
     name: str
     floor: Callable[[datetime], datetime]
@@ -144,7 +145,7 @@ class Unit:
     usual: str
     """Form of what a period is compared with, in words."""
     shown: int
-    past: Sequence[int]
+    past: Sequence[Sequence[int]]
 
     def moved(self, time: datetime, n: int) -> datetime:
         """Return the start of the period that is ``n`` periods on, at an end of the calendar its last or first time."""
@@ -171,9 +172,17 @@ def _day(time: datetime) -> datetime:
 UNITS = {
     unit.name: unit
     for unit in (
-        Unit("hour", lambda t: t, lambda t, n: t + timedelta(hours=n), "%Y-%m-%d %H:00", "at %H:00", 72, _steps(24, 7)),
-        Unit("day", _day, lambda t, n: _day(t) + timedelta(days=n), "%Y-%m-%d %a", "for a %A", 56, _steps(7, 8)),
-        Unit("month", lambda t: _month(t, 0), _month, "%Y-%m", "for a month", 24, _steps(1, 6)),
+        Unit(
+            "hour",
+            lambda t: t,
+            lambda t, n: t + timedelta(hours=n),
+            "%Y-%m-%d %H:00",
+            "at %H:00 on a %A",
+            72,
+            (_steps(168, 8), _steps(24, 7)),
+        ),
+        Unit("day", _day, lambda t, n: _day(t) + timedelta(days=n), "%Y-%m-%d %a", "for a %A", 56, (_steps(7, 8),)),
+        Unit("month", lambda t: _month(t, 0), _month, "%Y-%m", "for a month", 24, (_steps(1, 6),)),
     )
 }
 """Name -> unit, the shortest first."""
@@ -266,14 +275,19 @@ class Periods:
         return [self._period(start, first) for start in starts if start >= first]
 
     def _period(self, start: datetime, first: datetime) -> Period:
-        past = [earlier for n in self.unit.past if first <= (earlier := self.unit.moved(start, -n)) < start]
-        rows = [self._numbers[earlier].rows if earlier in self._numbers else 0 for earlier in past]
-        usual = median(rows) if len(rows) >= _LEAST_PAST else None
+        rows = next(filter(lambda rows: len(rows) >= _LEAST_PAST, self._past(start, first)), None)
+        usual = median(rows) if rows is not None else None
         end = self.unit.moved(start, 1)
         is_final = end <= (self.watermark or self.now)
         return Period(
             self.unit, start, self._numbers.get(start, Numbers()), usual, end <= self.now, is_final, start > self.now
         )
+
+    def _past(self, start: datetime, first: datetime) -> Iterator[list[int]]:
+        """Yield the rows of each series of earlier periods that a period may be compared with."""
+        for distances in self.unit.past:
+            earlier = [time for n in distances if first <= (time := self.unit.moved(start, -n)) < start]
+            yield [self._numbers[time].rows if time in self._numbers else 0 for time in earlier]
 
 
 def _time(hour: int) -> datetime:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -26,6 +26,8 @@ _PAGE = 100
 _NEWEST_TASKS = 300
 """Newest tasks among which the newest of a DAG is looked for."""
 _CREDENTIALS = ("authorization", "cookie")
+
+T = TypeVar("T", list[Any], dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Publication:
     """DAGs that an event of the dataset starts."""
     newest_task: PublishTask | None = None
     """The newest run of the task that publishes."""
+    owners: tuple[str, ...] = ()
+    """Those of the DAG."""
 
     @property
     def alias(self) -> str:
@@ -135,14 +139,19 @@ async def newest_failure(request: Request, publication: Publication) -> Failure 
     tasks."""
     if publication.run_id is None or publication.run_state == "success":
         return None
-    api, path = Api(request), f"{_runs_path(publication.dag_id)}/{_quoted(publication.run_id)}/taskInstances"
+    return await failure_of(request, publication.dag_id, publication.run_id)
+
+
+async def failure_of(request: Request, dag_id: str, run_id: str) -> Failure | None:
+    """Return why a run failed or is tried again; None if none of its tasks did, or if the user may not read them."""
+    api, path = Api(request), f"{_runs_path(dag_id)}/{_quoted(run_id)}/taskInstances"
     tasks = await _readable(api.pages(path, "task_instances", state=["failed", "up_for_retry"]))
     if not tasks:
         return None
     task = max(tasks, key=lambda entry: entry["end_date"] or "")
     log = f"{path}/{_quoted(task['task_id'])}/logs/{task['try_number']}"
     lines = await api.lines(log, map_index=task["map_index"])
-    return Failure(publication.run_id, task["task_id"], task["map_index"], _error(lines))
+    return Failure(run_id, task["task_id"], task["map_index"], _error(lines))
 
 
 async def readers(request: Request, publication: Publication) -> tuple[list[str], list[str]]:
@@ -156,11 +165,12 @@ async def readers(request: Request, publication: Publication) -> tuple[list[str]
     return known, [dag_id for dag_id in publication.derivatives if dag_id not in of_manifests]
 
 
-def _texts(value: Any) -> list[Any]:
-    """Return the texts of an XCom, which the database has as a list or as its JSON; none of one that somebody wrote."""
+def _content(value: Any, kind: type[T]) -> T:
+    """Return the content of an XCom, which the database has as it is or as its JSON; nothing of one that somebody wrote
+    with another type."""
     with suppress(ValueError):
         value = json.loads(value) if isinstance(value, str) else value
-    return value if isinstance(value, list) else []
+    return value if isinstance(value, kind) else kind()
 
 
 @dataclass(frozen=True)
@@ -186,7 +196,7 @@ async def newest_notices(request: Request, dag_id: str, n: int) -> list[Notice]:
             content = await api.get(f"{path}/{NOTICES}", map_index=entry["map_index"])
         except HTTPException:
             continue
-        for text in _texts(content["value"]):
+        for text in _content(content["value"], list):
             found.setdefault(str(text), Notice(entry["run_id"], entry["timestamp"], str(text)))
     return list(found.values())
 
@@ -218,6 +228,26 @@ async def published_block(request: Request, dag_id: str, run_id: str) -> str | N
     return next(filter(None, map(_block, await Api(request).events(source_dag_id=dag_id, source_run_id=run_id))), None)
 
 
+async def merged_block(request: Request, dag_id: str, run_id: str) -> str | None:
+    """Return the hash of the candidate that a run merged, None if it merged none, or if the user may not read XComs."""
+    api, tasks = Api(request), f"{_runs_path(dag_id)}/{_quoted(run_id)}/taskInstances"
+    listed = api.pages(f"{tasks}/~/xcomEntries", "xcom_entries", xcom_key_pattern="return_value")
+    for entry in await _readable(listed):
+        path = f"{tasks}/{_quoted(entry['task_id'])}/xcomEntries/return_value"
+        found = await api.get(path, map_index=entry["map_index"])
+        if candidate := _content(found["value"], dict).get("candidate"):
+            return str(candidate)
+    return None
+
+
+async def run_state(request: Request, dag_id: str, run_id: str) -> str:
+    """Return the state of a run, empty if the user may not read it."""
+    try:
+        return str((await Api(request).get(f"{_runs_path(dag_id)}/{_quoted(run_id)}"))["state"])
+    except HTTPException:
+        return ""
+
+
 def _block(event: Mapping[str, Any]) -> str | None:
     return (event["extra"] or {}).get("blockHash")
 
@@ -238,7 +268,7 @@ async def publication(request: Request, dag_id: str) -> Publication:
 
 
 async def publications(
-    request: Request, *, limit: int | None, offset: int = 0, name: str, tag: str, owner: str
+    request: Request, *, limit: int | None, offset: int = 0, name: str, tag: str
 ) -> tuple[list[Publication], int]:
     """Return some of the DAGs of manifests that the user may read, by dag_id, and the number of all. Those whose
     manifest is not valid publish nothing: their URI is empty.
@@ -249,7 +279,6 @@ async def publications(
     api = Api(request)
     wanted: dict[str, Any] = {"tags": [TAG, *([tag] if tag else [])], "tags_match_mode": "all"}
     wanted |= {"dag_id_pattern": name.replace("/", ".")} if name else {}
-    wanted |= {"owners": [owner]} if owner else {}
     if limit is None:
         dags = await api.entries("dags", **wanted, order_by="dag_id")
         assets, total = await api.entries("assets"), len(dags)
@@ -316,6 +345,7 @@ def _publications(
             ),
             tuple(sorted(reader for a in own if a["uri"] == uri for reader in _dags(a, "scheduled_dags"))),
             tasks.get(dag_id),
+            tuple(dag["owners"]),
         )
 
 

@@ -115,14 +115,16 @@ async def _problem(request: Request, error: Exception) -> Response:
     dag_id, is_action = request.path_params.get("dag_id"), request.method == "POST"
     if isinstance(error, HTTPException) and error.status_code == 401 and _is_opened_in_a_browser(request):
         return RedirectResponse(f"{airflow_path(_LOGIN)}?{urlencode({'next': str(request.url)})}")
+    back = request.url.path.rpartition("/")[0] if is_action else None
     if isinstance(error, HTTPException):
         status, title, message = _http_words(error, is_action)
-        return render("problem.html", status, title=title, message=message, dag_id=dag_id if status == 404 else None)
+        about = {"title": title, "message": message, "dag_id": dag_id if status == 404 else None, "back": back}
+        return render("problem.html", status, **about)
     status, title, message = _words(error)
     if title == "This page failed":
         log.error("page %s failed", request.url.path, exc_info=error)
     title = _NOTHING_DECIDED if is_action else title
-    return render("problem.html", status, title=title, message=message, dag_id=dag_id)
+    return render("problem.html", status, title=title, message=message, dag_id=dag_id, back=back)
 
 
 def _is_opened_in_a_browser(request: Request) -> bool:

@@ -7,6 +7,7 @@ dataset's pages. A DAG without an asset has only the pages of its links.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, NamedTuple
 
@@ -15,15 +16,25 @@ from fastapi.responses import HTMLResponse, Response
 
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
 from airflow_provider_odf.chain.dataset_facts import event_summary
+from airflow_provider_odf.cycle.candidates import load_record
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError
 from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.manifest.model import MetadataBlock
 from airflow_provider_odf.operators.links import Ticket
-from airflow_provider_odf.ui.airflow_api import publication, published_block, publishing_run
+from airflow_provider_odf.redaction import redact
+from airflow_provider_odf.ui.airflow_api import (
+    Failure,
+    failure_of,
+    merged_block,
+    publication,
+    published_block,
+    publishing_run,
+    run_state,
+)
 from airflow_provider_odf.ui.block_view import BlockView, block_text, counts_of
-from airflow_provider_odf.ui.pages import render
+from airflow_provider_odf.ui.pages import public, render
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 from airflow_provider_odf.ui.trends_page import records_chart
 
@@ -71,11 +82,33 @@ def block(subject: SubjectOf, block_hash: str, run_id: Annotated[str | None, Dep
     return subject.render("block.html", "/blocks", view=view, run_id=run_id)
 
 
-def run(subject: SubjectOf, run_id: str, block_hash: Annotated[str | None, Depends(published_block)]) -> Response:
-    """Return the page of the block that a run published, or a page that says that it published none."""
-    if block_hash is not None:
-        return subject.redirect(f"/blocks/{block_hash}")
-    return subject.render("run.html", "", run_id=run_id)
+class RunOutcome(NamedTuple):
+    """What became of a run: the block that it published, else the candidate that it merged, its state, and why it
+    failed."""
+
+    published: str | None
+    merged: str | None = None
+    state: str = ""
+    failure: Failure | None = None
+
+
+async def _outcome(request: Request, dag_id: str, run_id: str) -> RunOutcome:
+    if (block_hash := await published_block(request, dag_id, run_id)) is not None:
+        return RunOutcome(block_hash)
+    failure = await failure_of(request, dag_id, run_id)
+    if failure is not None and failure.error is not None:
+        failure = replace(failure, error=public(redact(failure.error)))
+    merged = await merged_block(request, dag_id, run_id)
+    return RunOutcome(None, merged, await run_state(request, dag_id, run_id), failure)
+
+
+def run(subject: SubjectOf, run_id: str, outcome: Annotated[RunOutcome, Depends(_outcome)]) -> Response:
+    """Return the page of the block that a run published, that of its candidate, or one that says why it has none."""
+    if outcome.published is not None:
+        return subject.redirect(f"/blocks/{outcome.published}")
+    if outcome.merged is not None and load_record(subject.dataset, outcome.merged) is not None:
+        return subject.redirect(f"/rejected/{outcome.merged}")
+    return subject.render("run.html", "", run_id=run_id, state=outcome.state, failure=outcome.failure)
 
 
 def _check_known(subject: Subject, block_hash: str) -> None:

@@ -77,6 +77,12 @@ class BlockView:
             else ()
         )
 
+    @property
+    def records_together(self) -> int:
+        """Number of records of all blocks of its publication."""
+        before, *_, last = (self.subject.positions.hashes.index(block) for block in self.published_together)
+        return self.subject.positions.offsets[last] - self.subject.positions.offsets[before]
+
     @cached_property
     def record(self) -> Record | None:
         """The record of its contract test."""

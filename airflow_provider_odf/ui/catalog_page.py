@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 
 from airflow_provider_odf.errors import DatasetNotFound, OdfError
-from airflow_provider_odf.health.health import MEANINGS, NO_DATA, WORDS, Health
+from airflow_provider_odf.health.health import FRESH, MEANINGS, NO_DATA, WORDS, Health
 from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.operators.links import site_path
 from airflow_provider_odf.ui.airflow_api import Publication, publications
@@ -28,11 +28,13 @@ SIZE = 50
 """Datasets of a page."""
 
 _UNREADABLE = "unreadable"
+NOT_WELL = "not well"
+"""Stands for all healths but those that need nobody."""
 
 
 class CatalogQuery(BaseModel):
     """Parameters of the page: words that the name, a column, a description, a keyword or a tag must have; parts of a
-    name, of a column and of a license, a keyword, an owner, a kind, a health. ``page`` counts from 1."""
+    name, of a column, of a license and of an owner, a keyword, a kind, a health. ``page`` counts from 1."""
 
     q: str = ""
     name: str = ""
@@ -47,7 +49,7 @@ class CatalogQuery(BaseModel):
     @property
     def needs_index(self) -> bool:
         """Whether only the datasets know the answer."""
-        return bool(self.q.strip() or self.column or self.license or self.kind or self.health)
+        return bool(self.q.strip() or self.column or self.license or self.owner or self.kind or self.health)
 
     @property
     def has_more_filters(self) -> bool:
@@ -57,7 +59,7 @@ class CatalogQuery(BaseModel):
     async def publications(self, request: Request, size: int | None) -> tuple[list[Publication], int]:
         """Return the DAGs of a page of so many, or of all, and the number of all; see `airflow_api.publications`."""
         offset = (max(1, self.page) - 1) * (size or 0)
-        words = {"name": self.name, "tag": self.keyword, "owner": self.owner}
+        words = {"name": self.name, "tag": self.keyword}
         return await publications(request, limit=size, offset=offset, **words)
 
     def link(self, page: int, path: str = "/datasets") -> str:
@@ -66,20 +68,27 @@ class CatalogQuery(BaseModel):
         return f"{site_path(path)}?{urlencode({name: text for name, text in parameters.items() if text})}"
 
     def matches(self, row: Row) -> bool:
-        """Return whether a dataset has the words, the column, the license, the kind and the health."""
-        if self.health and row.word != self.health:
+        """Return whether a dataset has the words, the column, the license, the owner, the kind and the health."""
+        if self.health and (row.word in (FRESH, NO_DATA) if self.health == NOT_WELL else row.word != self.health):
             return False
         words = self.q.lower().split()
         alias = row.subject.publication.alias.lower()
+        owners = row.subject.publication.owners
         if row.health is None:
-            return not (self.column or self.license or self.kind) and all(word in alias for word in words)
+            is_about_data = self.column or self.license or self.kind
+            return not is_about_data and _has(owners, self.owner) and all(word in alias for word in words)
         entry = row.subject.entry
         return (
             all(word in alias or word in entry.words for word in words)
-            and any(self.column.lower() in name.lower() for name in entry.columns or ("",))
+            and _has(entry.columns, self.column)
             and self.license.lower() in entry.license.lower()
+            and _has((entry.owner, *owners), self.owner)
             and self.kind in ("", entry.kind)
         )
+
+
+def _has(names: Iterable[str], part: str) -> bool:
+    return not part or any(part.lower() in name.lower() for name in names)
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,7 @@ def catalog(
         query=query,
         total=total,
         last=last,
-        health_words=(_UNREADABLE, *WORDS),
+        health_words=(NOT_WELL, _UNREADABLE, *WORDS),
         meanings=MEANINGS,
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fastapi.responses import HTMLResponse
 
 from airflow_provider_odf.chain import cache_file
+from airflow_provider_odf.chain.dataset_facts import columns as facts_of_columns
 from airflow_provider_odf.contract.sensitivity import MASKED
 from airflow_provider_odf.reading.profile import MOST_ROWS, ColumnProfile, profile
 from airflow_provider_odf.ui.chain_cache import PageCache
@@ -72,6 +73,9 @@ def columns(subject: SubjectOf) -> HTMLResponse:
             )
             for column in newest
         ],
+        types={column["name"]: column["type"] for column in facts_of_columns(subject.history.state.schema)}
+        if subject.history.state.schema is not None
+        else {},
         said=record[1].columns if record is not None else {},
         block_hash=profiles[0][0] if profiles else None,
         earlier=len(before),

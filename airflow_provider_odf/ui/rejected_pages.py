@@ -24,6 +24,7 @@ from airflow_provider_odf.cycle import decisions, tested
 from airflow_provider_odf.cycle.candidates import Rejection, load_record, rejections
 from airflow_provider_odf.cycle.tested import rejected_rows
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, StorageError
+from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.operators.decision import run_prefix
 from airflow_provider_odf.ui.airflow_api import Run, newest_runs, start_run
 from airflow_provider_odf.ui.block_view import BlockView
@@ -64,6 +65,12 @@ class CandidateView:
     def block(self) -> BlockView:
         """Its newest block."""
         return BlockView(self.subject, self.block_hash, self.subject.dataset.block(self.block_hash))
+
+    @property
+    def future_watermark(self) -> Instant | None:
+        """The watermark that its publication sets, if it is in the future."""
+        watermark = self.block.watermark
+        return watermark if watermark is not None and watermark > Instant.now() else None
 
     @property
     def operation_column(self) -> str:

@@ -274,7 +274,7 @@ def test_why_is_it_failing(logged_in, site):
         page.goto("/dags/returns")
         made = page.request.post("/api/v2/dags/returns/dagRuns", data={"logical_date": None})
         assert made.ok, made.text()
-        until_shown(page, "/odf/datasets/returns", "Why the newest run failed")
+        until_shown(page, "/odf/datasets/returns", "Why the run failed")
         text = " ".join(page.locator("main").inner_text().split())
         assert "data/visits" not in text
         assert "data/returns/*.csv: no file matches" in text

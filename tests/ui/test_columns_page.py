@@ -23,7 +23,7 @@ def numbers(store):
 
 def cells(page, name):
     start = page.lines.index(name)
-    return page.lines[start : start + 7]
+    return page.lines[start : start + 8]
 
 
 def test_the_newest_publication_beside_earlier_ones(open_page, numbers):
@@ -35,8 +35,17 @@ def test_the_newest_publication_beside_earlier_ones(open_page, numbers):
         "Values of the 4 rows that the newest block with data added or corrected, beside the 2 blocks before."
         in page.lines
     )
-    assert cells(page, "id") == ["id", "0.0 %", "0.0 %", "3", "7", "11", "7 ×2"]
-    assert cells(page, "value") == ["value", "50.0 % unusual", "0.0 % to 10.0 %", "1", "<b>y", "<b>y", "<b>y ×2"]
+    assert cells(page, "id") == ["id", "BIGINT", "0.0 %", "0.0 %", "3", "7", "11", "7 ×2"]
+    assert cells(page, "value") == [
+        "value",
+        "STRING",
+        "50.0 % unusual",
+        "0.0 % to 10.0 %",
+        "1",
+        "<b>y",
+        "<b>y",
+        "<b>y ×2",
+    ]
 
 
 def test_values_of_sensitive_columns_are_masked(open_page, numbers):
@@ -44,7 +53,9 @@ def test_values_of_sensitive_columns_are_masked(open_page, numbers):
     save_record(numbers.dataset, numbers.dataset.head(), Record("f00", 2, report=report()))
     answer = open_page(PAGE)
     assert "secret" not in answer.text
-    assert cells(shown(answer), "value")[1:] == ["0.0 %", "1", "***", "***", "*** ×2", page_end(shown(answer))]
+    hidden = "not shown: sensitive"
+    shown_cells = ["STRING", "0.0 %", "1", "***", "***", hidden, page_end(shown(answer))]
+    assert cells(shown(answer), "value")[1:] == shown_cells
 
 
 def page_end(page):
@@ -62,7 +73,7 @@ def test_profiles_are_computed_once(open_page, numbers, monkeypatch):
     numbers.add(("+A", 1, "one"))
     shown(open_page(PAGE))
     numbers.add(("+A", 2, "two"))
-    assert cells(shown(open_page(PAGE)), "id")[4:6] == ["2", "2"]
+    assert cells(shown(open_page(PAGE)), "id")[5:7] == ["2", "2"]
     assert read == [0, 1]
 
 

@@ -57,8 +57,8 @@ def test_a_dataset_at_a_glance(open_page, numbers):
     assert page.after("Last publication").startswith("2024-05-02 08:00:00 UTC ")
     assert page.after("Last publication").endswith(" years ago the time of its block: no publication is recorded")
     assert page.after("Watermark: no older rows are expected").startswith("2024-05-02 08:00:00 UTC ")
-    assert page.after("Rows now") == "2 2 records in the history"
-    assert page.after("Contract") == "passed Report of the last publication"
+    assert page.after("Rows now") == "2 of 2 records in the history"
+    assert page.after("Contract of the published data") == "passed Report of the last publication"
     assert page.after("Next run") == "the DAG is paused"
     assert page.after("Newest run") == "none"
     start = page.lines.index("Columns")
@@ -108,7 +108,7 @@ def test_what_the_contract_says_of_columns(open_page, numbers):
 
 def test_rows_now_and_records(open_page, keyed):
     keyed.add(("+A", 1, "one"), ("+A", 2, "two"), ("-C", 1, "one"), ("+C", 1, "uno"), ("-R", 2, "two"))
-    assert shown(open_page(PAGE)).after("Rows now") == "1 5 records in the history"
+    assert shown(open_page(PAGE)).after("Rows now") == "1 of 5 records in the history"
 
 
 def test_rows_of_a_changelog_are_not_counted_by_operations(open_page, store):
@@ -259,7 +259,7 @@ def test_the_run_that_published_a_block(open_page, numbers):
     assert page.after("Published by") == "run manual__1"
     assert page.links["manual__1"] == "/dags/acme.numbers/runs/manual__1"
     nothing = shown(open_page(f"{PAGE}/runs/scheduled__2026-05-01T00:00:00+00:00"))
-    assert nothing.lines[-2].startswith("This run published no block: it found nothing new")
+    assert nothing.lines[-2] == "This run published no block."
     assert nothing.links["See the dataset"] == f"/odf{PAGE}"
 
 
@@ -270,6 +270,7 @@ def test_users_without_the_right_see_nothing(open_page, airflow_server, numbers,
     assert refused.lines == [
         *["You may not see this page"] * 2,
         "Ask an administrator of Airflow for the right to read this DAG and its assets.",
+        "All datasets",
     ]
     assert airflow_server.get(f"/odf{PAGE}{page}").status_code == 401
 
@@ -340,7 +341,7 @@ def test_what_is_not_there(open_page, store, numbers):
 
 def test_addresses_that_lead_nowhere_are_pages(open_page, airflow_server, as_user):
     words = ["This page does not exist"] * 2
-    words.append("The address leads to no page. The catalog of datasets has links to all pages.")
+    words += ["The address leads to no page. The catalog of datasets has links to all pages.", "All datasets"]
     assert shown(open_page("/nothing"), 404).lines == words
     wrong_method = airflow_server.put("/odf/datasets", headers=as_user("viewer"))
     assert shown(wrong_method, 405).lines == words

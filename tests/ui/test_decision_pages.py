@@ -96,7 +96,7 @@ def test_a_candidate_with_its_clauses_rows_and_difference(open_page, rejection):
     assert [line for line in page.lines[start:] if line in ("+A", "-C", "+C")] == ["-C", "+C", "+A"]
     assert "secret" not in str(page.lines)
     assert page.lines.count("***") == 5
-    assert page.lines[-1] == "/id line 3"
+    assert page.lines[-1] == "/id in line 3 of the contract"
     assert "ids are plausible" in page.lines
     for button in ("Test again", "Publish anyway", "Discard"):
         assert button in page.lines
@@ -202,7 +202,8 @@ def test_a_candidate_that_is_published(open_page, decide, numbers, rejection, st
     decisions.publish_anyway(store, numbers.dataset, rejection)
     moved = open_page(f"{PAGE}/rejected/{rejection.block_hash}", follow_redirects=False)
     assert moved.headers["location"] == f"/odf{PAGE}/contract/{rejection.block_hash}"
-    assert "No candidate is rejected." in shown(open_page(f"{PAGE}/rejected")).lines
+    nothing = "No candidate is rejected. Contract has those that were published anyway."
+    assert nothing in shown(open_page(f"{PAGE}/rejected")).lines
     for action in ("publish", "retest", "discard"):
         refused = shown(decide(rejection, action, token=token), 409)
         assert refused.lines[2] == "This candidate is published: nothing is left to decide."

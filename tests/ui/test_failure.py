@@ -78,7 +78,7 @@ def failure(error):
 def test_the_error_of_the_newest_run(open_page, numbers, fail):
     fail(line("begins"), failure("first error"), failure(ERROR), line("ends"))
     page = shown(open_page(PAGE, role="user"))
-    start = page.lines.index("Why the newest run failed")
+    start = page.lines.index("Why the run failed")
     assert page.lines[start + 1 : start + 3] == [
         "https://***@example.org/a.csv: HTTP 404; run `odf validate x --store STORE`, see …/x.yaml",
         "Task poll of run by_hand, DAG acme.numbers",
@@ -90,35 +90,55 @@ def test_the_error_of_the_newest_run(open_page, numbers, fail):
 
 def test_a_task_that_is_tried_again(open_page, numbers, fail):
     fail(failure("the server does not answer"), state="up_for_retry")
-    assert shown(open_page(PAGE, role="user")).after("Why the newest run failed") == "the server does not answer"
+    assert shown(open_page(PAGE, role="user")).after("Why the run failed") == "the server does not answer"
 
 
 def test_a_log_without_an_error(open_page, numbers, fail):
     fail(line("killed"))
-    after = shown(open_page(PAGE, role="user")).after("Why the newest run failed")
+    after = shown(open_page(PAGE, role="user")).after("Why the run failed")
     assert after == "The log of the task has no error, or you may not read it."
 
 
 def test_a_dataset_that_no_run_could_create(open_page, store, fail):
     fail(failure("the bucket does not exist"))
     page = shown(open_page(PAGE, role="user"))
-    assert page.after("Why the newest run failed") == "the bucket does not exist"
+    assert page.after("Why the run failed") == "the bucket does not exist"
+
+
+def test_the_page_of_a_run_that_failed(open_page, numbers, fail):
+    fail(failure("the bucket does not exist"))
+    page = shown(open_page(f"{PAGE}/runs/by_hand", role="user"))
+    assert "This run failed before it had new data." in page.lines
+    assert page.after("Why the run failed") == "the bucket does not exist"
+
+
+def test_the_page_of_a_run_leads_to_the_candidate_that_it_merged(open_page, numbers, fail):
+    from airflow.models.xcom import XComModel
+    from airflow.utils.session import create_session
+
+    rejection = reject(numbers, ("+A", 2, "two"))
+    fail(failure("contract numbers rejected 1 record"))
+    with create_session() as session:
+        for task, value in (("poll", {"input": "a"}), ("merge", {"candidate": rejection.block_hash})):
+            XComModel.set("return_value", value, dag_id="acme.numbers", task_id=task, run_id="by_hand", session=session)
+    answer = open_page(f"{PAGE}/runs/by_hand", role="user", follow_redirects=False)
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"/odf{PAGE}/rejected/{rejection.block_hash}")
 
 
 def test_a_failure_that_somebody_has_decided_on(open_page, numbers, fail, store):
     rejection = reject(numbers, ("+A", 2, "two"))
     fail(failure("the newest input is still rejected"))
     waiting = shown(open_page(PAGE, role="user")).lines
-    assert waiting.index("Not published") < waiting.index("Why the newest run failed")
+    assert waiting.index("Not published") < waiting.index("Why the run failed")
     assert "passed Report of the last publication newest test failed" in waiting
     author = Author("ann", "a typing error", time=str(Instant.from_datetime(datetime.now(UTC))))
     decisions.discard(numbers.dataset, rejection, author)
     page = shown(open_page(PAGE, role="user"))
-    assert "Why the newest run failed" not in page.lines
+    assert "Why the run failed" not in page.lines
 
 
 def test_nothing_is_said_of_a_run_that_is_well(open_page, numbers):
-    assert "Why the newest run failed" not in shown(open_page(PAGE)).lines
+    assert "Why the run failed" not in shown(open_page(PAGE)).lines
 
 
 @pytest.fixture

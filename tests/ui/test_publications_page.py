@@ -60,7 +60,7 @@ def test_blocks_that_were_published_at_once(open_page, numbers):
     )
     page = shown(open_page(f"{PAGE}/blocks/{heads[1]}"))
     at = page.lines.index("Published with it")
-    assert page.lines[at + 1] == f"{heads[2][:13]} what all 2 changed"
+    assert page.lines[at + 1] == f"1 block ({heads[2][:13]}); what all 2 changed: 2 records"
     path = page.links["what all 2 changed"]
     assert path.endswith(f"{PAGE}/data?view=difference&since={heads[0]}&until={heads[2]}")
     assert "1" in shown(open_page(path[path.index(PAGE) :])).lines
