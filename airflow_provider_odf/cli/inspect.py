@@ -118,7 +118,8 @@ def diff(
     said = "nothing changed"
     if span is not None and span.first <= span.last:
         said = f"{changed(scan.counts)} by offsets {span.first}..{span.last}"
-    print(f"{dataset.name}: {said}, up to block {scan.block[:13]}", file=sys.stderr)
+    is_to_block = span is None or span.last == scan.state.last_offset
+    print(f"{dataset.name}: {said}{f', up to block {scan.block[:13]}' if is_to_block else ''}", file=sys.stderr)
     if how == "table" and len(scan) > MAX_TABLE_ROWS:
         print(f"… {counted(len(scan) - MAX_TABLE_ROWS, 'more row')}: use --format csv", file=sys.stderr)
 
@@ -140,8 +141,8 @@ def completeness(
     may get more rows: the watermark has not passed its end."""
     from airflow_provider_odf.reading.store import PublishedStore
 
-    table = PublishedStore(existing_store(store))[name].completeness(by, of=of)
-    rows = table.slice(max(0, table.num_rows - n)).to_pylist()
+    table = PublishedStore(existing_store(store))[name].completeness(by, of=of, n=n)
+    rows = table.to_pylist()
     for row in rows:
         row["start"] = f"{row['start']:%Y-%m-%dT%H:%MZ}"
     print_rows(rows, how, table.column_names, nothing="no records with a time yet")

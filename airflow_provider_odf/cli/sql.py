@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -66,7 +67,11 @@ def sql(
     from airflow_provider_odf.reading.sql import Sql
     from airflow_provider_odf.reading.store import PublishedStore
 
-    stores = dict(_named(text) for text in store or [os.environ.get("ODF_STORE") or "odf-store"])
+    named = [_named(text) for text in store or [os.environ.get("ODF_STORE") or "odf-store"]]
+    stores = dict(named)
+    if len(stores) < len(named):
+        twice = next(name for name, _ in named if [other for other, _ in named].count(name) > 1)
+        raise InvalidInput(f"two stores have the name {twice}: give each its own, as in --store one={named[0][1]}")
     session = Sql({name: PublishedStore(existing_store(uri)) for name, uri in stores.items()})
     if query is None and sys.stdin.isatty():
         _Prompt(session, how).run()
@@ -80,6 +85,8 @@ def _named(text: str) -> tuple[str, str]:
     name, separator, uri = text.partition("=")
     if separator and name.isidentifier():
         return name, uri
+    if separator and re.fullmatch(r"[\w-]+", name) and not Path(text).exists():
+        raise InvalidInput(f"--store {text}: the name of a store has letters, digits and _, unlike {name}")
     return text.rstrip("/").rpartition("/")[2] or "store", text
 
 
@@ -87,7 +94,8 @@ def _print(result: QueryResult, how: RowFormat) -> None:
     """Print rows as they come; of a table, which needs all of them for its widths, the first ones."""
     names, rows = result.schema.names, _rows(result)
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise InvalidInput(f"query: more than one column has the name {' or '.join(twice)}: name them with AS")
+        advice = "name them with AS, and those of a join one by one"
+        raise InvalidInput(f"query: more than one column has the name {' or '.join(twice)}: {advice}")
     if how != "table":
         print_rows(rows, how, names)
         return
@@ -143,7 +151,11 @@ class _Prompt:
             command, text = lines[-1].strip().rstrip(";"), "\n".join(lines).strip()
             if command in (".exit", ".quit", "exit", "quit"):
                 return None
-            if command.startswith(".") or command == "help":  # also in the midst of a query, which is given up
+            if (
+                command.partition(" ")[0] in _COMMANDS
+                or (command.startswith(".") and len(lines) == 1)
+                or command == "help"
+            ):  # also in the midst of a query, which is given up
                 return f".{command.removeprefix('.')}"
             if text.endswith(";"):
                 return text
@@ -156,7 +168,7 @@ class _Prompt:
         elif command == ".datasets":
             print_rows([{"store": c, "dataset": n} for c, n in self.session.tables()], "table", nothing="no datasets")
         elif command == ".schema" and argument.strip():
-            columns = self.session.columns(argument.strip().strip('"'))
+            columns = self.session.columns(argument.strip())
             print_rows([{"column": name, "type": kind} for name, kind in columns], "table", nothing="no columns yet")
         elif command == ".schema":
             raise InvalidInput(".schema needs the name of a dataset: .schema bike-stations")

@@ -52,6 +52,37 @@ def words(query: str) -> Iterator[Word]:
             yield Word(match.lastgroup, match[0], match.start(), match.end())
 
 
+_MOST_OPERATORS = 1000
+_OPERATORS = ("OR", "AND", "+", "-", "*", "/", "%", "||", "&", "|", "^", "#")
+_BREAKS = frozenset(
+    (",", "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "ON", "WHEN", "THEN", "ELSE", "UNION", "EXCEPT")
+)
+
+
+def check_operators(query: str, what: str) -> None:
+    """Refuse an expression of so many operators in a row that DataFusion, which calls itself for each, would end this
+    process.
+
+    :raises InvalidInput: there is one.
+    """
+    counts = [0]
+    for word in words(query):
+        if word.is_word("("):
+            counts.append(0)
+        elif word.is_word(")") and len(counts) > 1:
+            counts.pop()
+        elif word.is_word(*_BREAKS):
+            counts[-1] = 0
+        elif word.is_word(*_OPERATORS):
+            counts[-1] += 1
+            if counts[-1] > _MOST_OPERATORS:
+                line, column = line_and_column(query, word.start)
+                raise InvalidInput(
+                    f"{what}, {line}:{column}: an expression has more than {_MOST_OPERATORS:,} operators (use IN, "
+                    "concat, or a join with VALUES)"
+                )
+
+
 def position_of(query: str, name: str) -> int | None:
     """Return the position of an identifier in a query, or None. ``name`` may be `table.column`."""
     parts = [word.name or word.text for word in words(name) if word.text != "."]

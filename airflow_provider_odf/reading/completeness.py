@@ -105,14 +105,15 @@ class Totals:
             numbers.late = records.number
         self.by_event.setdefault(records.hour, Numbers()).add(numbers)
 
-    def periods(self, unit: str = "", *, is_publication: bool = False) -> list[Period]:
+    def periods(self, unit: str = "", *, is_publication: bool = False, most: int | None = None) -> list[Period]:
         """Return the newest periods, oldest first, of event time or of publication.
 
         :param unit: name of a unit; by default the one that fits.
+        :param most: number of periods, by default as many as a page shows.
         """
         hours = self.by_publication if is_publication else self.by_event
         watermark = None if is_publication or self.watermark is None else self.watermark.to_datetime()
-        return Periods(UNITS[unit or unit_of(hours)], hours, datetime.now(UTC), watermark).newest()
+        return Periods(UNITS[unit or unit_of(hours)], hours, datetime.now(UTC), watermark).newest(most)
 
     def current_rows(self, state: ChainState) -> int | None:
         """Return the number of current rows: each retraction and correction takes back one row. None if that is not
@@ -217,7 +218,7 @@ class Period:
     def row(self) -> dict[str, Any]:
         """The period as a row of `SCHEMA`."""
         numbers = self.numbers
-        values = (self.start, numbers.rows, self.usual, "" if self.is_future else self.answer, numbers.late)
+        values = (self.start, numbers.rows, self.usual, self.answer, numbers.late)
         return dict(zip(SCHEMA.names, values, strict=True))
 
     @property
@@ -225,8 +226,10 @@ class Period:
         """Whether it is complete: a word of the module."""
         if self.verdict:
             return self.verdict
+        if not self.is_over:
+            return OPEN
         if not self.is_final:
-            return AS_USUAL if self.usual and self.numbers.rows >= self.usual else OPEN
+            return AS_USUAL if self.usual is not None else OPEN
         if self.usual == self.numbers.rows == 0:
             return AS_USUAL
         return COMPLETE if self.usual else UNKNOWN
@@ -263,7 +266,7 @@ class Periods:
             numbers[self.unit.floor(_time(hour))].add(of_hour)
         return dict(numbers)
 
-    def newest(self) -> list[Period]:
+    def newest(self, most: int | None = None) -> list[Period]:
         """Return the newest periods, oldest first: up to now, if the data comes so near, else up to the newest data."""
         if not self._numbers:
             return []
@@ -271,7 +274,7 @@ class Periods:
         now = self.unit.floor(_time(_hour(self.now)))
         if last < now <= self.unit.moved(last, self.unit.shown - 1):
             last = now
-        starts = dict.fromkeys(self.unit.moved(last, n) for n in range(1 - self.unit.shown, 1))
+        starts = dict.fromkeys(self.unit.moved(last, n) for n in range(1 - (most or self.unit.shown), 1))
         return [self._period(start, first) for start in starts if start >= first]
 
     def _period(self, start: datetime, first: datetime) -> Period:

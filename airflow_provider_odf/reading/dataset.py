@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, TypeAlias
 
 import pyarrow as pa
 
@@ -26,6 +26,7 @@ from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan
+from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +70,14 @@ class PublishedDataset:
         """Return its description and current rows for notebooks."""
         about = f"<p><b>{escape(self.name)}</b> {escape(self.description or '')}</p>"
         return about + self.current()._repr_html_()
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say where rows are: what is asked for is often a method of their scans."""
+        raise AttributeError(
+            f"a dataset has no {name}: its rows are in current(), history(), as_of(…) and changes(…)",
+            name=name,
+            obj=self,
+        )
 
     @property
     def name(self) -> str:
@@ -221,7 +230,11 @@ class PublishedDataset:
         return DifferenceScan(changes.dataset, changes.state, offsets=changes.offsets)
 
     def completeness(
-        self, by: Literal["hour", "day", "month"] | None = None, *, of: Literal["event", "publication"] = "event"
+        self,
+        by: Literal["hour", "day", "month"] | None = None,
+        *,
+        of: Literal["event", "publication"] = "event",
+        n: int | None = None,
     ) -> pa.Table:
         """Return how many rows came of each of the newest periods, oldest first, as the page **Completeness** has them:
         ``start`` of the period, ``rows`` added or corrected, how many are ``usual`` (null if not known), ``answer``
@@ -229,15 +242,24 @@ class PublishedDataset:
 
         :param by: length of the periods, by default the one that fits.
         :param of: the time that counts: that of the event, or that of the publication.
+        :param n: number of periods, by default 72 hours, 56 days or 24 months.
+        :raises InvalidInput: an argument is none of these.
         :raises ChainCorrupted: a block or a slice is missing or damaged.
         """
-        from airflow_provider_odf.reading.completeness import SCHEMA, Totals
+        from airflow_provider_odf.reading.completeness import SCHEMA, UNITS, Totals
+
+        if by not in (None, *UNITS):
+            raise InvalidInput(f"by is {listed(list(UNITS))}, not {by!r}")
+        if of not in ("event", "publication"):
+            raise InvalidInput(f"of is event or publication, not {of!r}")
+        if n is not None and n < 1:
+            raise InvalidInput(f"n is 1 or more, not {n}")
 
         state, totals = replay(self._dataset), Totals()
         history = published_history(self._dataset, state.head)
         blocks = reversed(list(self._dataset.walk(state.head)))
         totals.extend(self._dataset, state, blocks, lambda b: history.since(b.sequence_number, b.system_time))
-        periods = totals.periods(by or "", is_publication=of == "publication")
+        periods = totals.periods(by or "", is_publication=of == "publication", most=n)
         return pa.Table.from_pylist([period.row for period in periods], SCHEMA)
 
     def before_newest_data(self) -> str | None:

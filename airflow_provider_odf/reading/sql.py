@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,12 +24,15 @@ from airflow_provider_odf.datafusion.query_text import (
     ONLY_QUERIES,
     advice_on_quotes,
     check_dates,
+    check_operators,
+    line_and_column,
     problem,
     words,
 )
 from airflow_provider_odf.errors import InvalidInput, OdfError
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES, OPERATIONS_TEXT
 from airflow_provider_odf.reading.rows import Rows
+from airflow_provider_odf.reading.sql_catalog import CALL, CURRENT, HISTORY
 from airflow_provider_odf.wording import nearest
 
 if TYPE_CHECKING:
@@ -54,6 +58,8 @@ class Sql:
 
     def __init__(self, stores: Mapping[str, Datasets]) -> None:
         self.stores = stores
+        self._calls = 0
+        """How many names of calls of ``as_of`` are known."""
         self._errors: list[OdfError] = []
         """Errors of tables and functions, of which DataFusion keeps only the texts."""
 
@@ -73,9 +79,12 @@ class Sql:
             advice = f"did you mean {meant}?" if meant else _TO_LIST
             raise InvalidInput(f"query: {first.text[:40]}: {ONLY_QUERIES} ({advice})")
         check_dates(text, "query")
+        check_operators(text, "query")
+        _check_clauses(text)
         only_queries = SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
         with _as_own_errors(text, self._errors, self.tables):
-            return QueryResult(text, self._context.sql_with_options(text, only_queries), self._errors)
+            frame = self._context.sql_with_options(self._with_calls_named(text), only_queries)
+            return QueryResult(text, frame, self._errors)
 
     def tables(self) -> Iterator[tuple[str, str]]:
         """Yield catalog and name of each dataset."""
@@ -83,18 +92,43 @@ class Sql:
             yield from ((catalog, name) for name in store)
 
     def columns(self, name: str) -> list[tuple[str, str]]:
-        """Return names and types of the columns of a dataset's current rows.
+        """Return names and types of the columns of a dataset: of its current rows, unless the name is that of a table,
+        such as ``history."bike-stations"`` or ``other.current."bike-stations"``.
 
         :raises DatasetNotFound: no store has it.
         """
-        first = next((store for store in self.stores.values() if name in store), next(iter(self.stores.values())))
-        return [(field.name, str(field.type)) for field in first[name].current().schema]
+        bare = name.replace('"', "")
+        for catalog, store in self.stores.items():
+            rest = bare.removeprefix(f"{catalog}.")
+            kind = next((kind for kind in (CURRENT, HISTORY) if rest.startswith(f"{kind}.")), "")
+            if kind and bare not in store and (known := rest.removeprefix(f"{kind}.")) in store:
+                scan = store[known].history() if kind == HISTORY else store[known].current()
+                return [(field.name, str(field.type)) for field in scan.schema]
+        first = next((store for store in self.stores.values() if bare in store), next(iter(self.stores.values())))
+        return [(field.name, str(field.type)) for field in first[bare].current().schema]
+
+    def _with_calls_named(self, text: str) -> str:
+        """Return a query in which each call of ``as_of`` has a name of its own, of the same length: DataFusion takes
+        two calls of one name for the same table, whatever their arguments are."""
+        from datafusion import udtf
+
+        named = words(text)
+        calls = [
+            word
+            for word, after in pairwise(named)
+            if word.kind == "name" and word.is_word("AS_OF") and after.text == "("
+        ]
+        for number, call in enumerate(calls):
+            name = f"as_{number:02x}"
+            if number >= self._calls:
+                self._context.register_udtf(udtf(self._as_of, name))
+                self._calls += 1
+            text = f"{text[: call.start]}{name}{text[call.end :]}"
+        return text
 
     @cached_property
     def _context(self) -> SessionContext:
-        from datafusion import udtf
-
-        from airflow_provider_odf.reading.sql_catalog import AS_OF, CURRENT, StoreCatalog
+        from airflow_provider_odf.reading.sql_catalog import StoreCatalog
 
         first = next(iter(self.stores))
         context = session(settings=_OPTIONS, catalog=(first, CURRENT))
@@ -103,7 +137,6 @@ class Sql:
                 store, self._errors
             )  # by its methods, so that its module does not import DataFusion
             context.register_catalog_provider(name, catalog)
-        context.register_udtf(udtf(self._as_of, AS_OF))
         return context
 
     def _as_of(self, *arguments: Expr) -> Any:
@@ -155,6 +188,19 @@ class QueryResult(Rows):
                 yield batch.to_pyarrow()
 
 
+_IGNORED = {"TABLESAMPLE": (), "FOR": ("UPDATE", "SHARE")}
+"""Words of clauses that DataFusion takes and ignores, with those that follow."""
+
+
+def _check_clauses(text: str) -> None:
+    for word, after in pairwise(words(f"{text} ;")):
+        following = _IGNORED.get(word.text.upper()) if word.kind == "name" else None
+        if following is not None and (not following or after.is_word(*following)):
+            line, column = line_and_column(text, word.start)
+            clause = f"{word.text} {after.text}" if following else word.text
+            raise InvalidInput(f"query, {line}:{column}: {clause.upper()} is not supported")
+
+
 def _literal(argument: Expr) -> object:
     """Return the value of an argument: a text, a date or a time; None if it is no literal."""
     try:
@@ -187,6 +233,7 @@ def _as_own_errors(
 
 def _where(error: Exception, text: str, tables: Callable[[], Iterable[tuple[str, str]]]) -> str:
     found = problem(error, text, 0)
+    found.message = CALL.sub("as_of", found.message)
     message = found.message if found.message != ONLY_QUERIES else f"{ONLY_QUERIES} ({_TO_LIST})"
     hint = _unquoted(text, tables) or advice_on_quotes(text, message) or found.advice or _advice(message)
     advice = f" ({hint})" if hint else ""

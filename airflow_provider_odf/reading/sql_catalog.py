@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 CURRENT, HISTORY = "current", "history"
 """Schemas of a catalog: the kinds of tables of its datasets."""
 
-AS_OF = "as_of"
-"""The function that returns rows as of a time or block."""
+CALL = re.compile("as_[0-9a-f]{2,}")
+"""Names of the function ``as_of``, which returns rows as of a time or block: one for each call in a query."""
 
 
 class Datasets(Protocol):
@@ -60,7 +61,9 @@ class _Kind:
         self.store, self.errors, self.kind = catalog.store, catalog.errors, kind
 
     def table(self, name: str) -> Table | None:
-        if name == AS_OF:  # DataFusion looks for a table before it looks for a function. No dataset has this name.
+        if CALL.fullmatch(
+            name
+        ):  # DataFusion looks for a table before it looks for a function. No dataset has such a name.
             return None
         dataset = self._dataset(name)
         return table(dataset.current() if self.kind == CURRENT else dataset.history(), self.errors)

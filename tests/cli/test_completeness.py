@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
@@ -68,6 +69,10 @@ def test_periods_in_python(numbers, store):
     ]
     [day] = dataset.completeness(of="publication", by="day").to_pylist()
     assert (day["rows"], day["late"]) == (23, 0)
+    assert dataset.completeness(by="day", n=1).to_pydict()["start"] == [MONDAY.replace(hour=0) + timedelta(weeks=5)]
+    for wrong, message in (({"by": "week"}, "by is hour, day, month, not 'week'"), ({"of": "x"}, "of is event")):
+        with pytest.raises(InvalidInput, match=message):
+            dataset.completeness(**wrong)
 
 
 def test_nothing_yet(store):

@@ -99,6 +99,46 @@ def test_errors(odf, numbers, query, message):
     assert "Traceback" not in done.stderr
 
 
+def test_calls_of_as_of_with_other_arguments(odf, numbers, store):
+    """DataFusion takes two calls of one name for the same table."""
+    Growing(store.create(DatasetAlias.parse("other")), model.MergeStrategyAppend(), COLUMNS).add(("+A", 1, "b"))
+    one, other = ("as_of('odd-numbers', '2030-01-01')", "AS_OF('other', '2030-01-01')")
+    counts = f"SELECT (SELECT count(*) FROM {one}) AS a, (SELECT count(*) FROM {other}) AS b"
+    assert odf(counts, "--format", "csv").stdout == "a,b\n3,1\n"
+    assert odf(f"SELECT count(*) AS n FROM {one} JOIN {other} USING (id)", "--format", "csv").stdout == "n\n1\n"
+    wrong = odf(f"SELECT 1\nFROM {one} a JOIN {other} b ON a.id = b.none")
+    assert wrong.stderr.startswith("query, 2:91: No field named b.none")
+    no_text = odf(f"SELECT 1 FROM {one}, as_of(1)").stderr
+    assert no_text.startswith("as_of takes the name of a dataset as text")
+
+
+@pytest.mark.parametrize("name", ["one=", ""])
+def test_two_stores_of_one_name(odf, numbers, store, tmp_path, name):
+    other = Store.open(tmp_path / "other" / Path(store.location).name)
+    Growing(other.create(DatasetAlias.parse("odd-numbers")), model.MergeStrategyAppend(), COLUMNS).add(("+A", 1, "b"))
+    done = odf("SELECT 1", "--store", f"{name}{store.location}", "--store", f"{name}{other.location}")
+    assert done.returncode == 2
+    same = name.removesuffix("=") or Path(store.location).name
+    assert done.stderr.startswith(f"two stores have the name {same}: give each its own, as in --store one=")
+
+
+@pytest.mark.parametrize(("expression", "column"), [("value || ", 9014), ("id + ", 5011), ("id = 1 OR ", 10015)])
+def test_an_expression_that_would_end_the_process(odf, numbers, expression, column):
+    """DataFusion overflows its stack."""
+    done = odf("-", text=f'SELECT {expression * 20_000} 1 AS x FROM "odd-numbers"')
+    said = f"query, 1:{column}: an expression has more than 1,000 operators (use IN, concat, or a join with VALUES)"
+    assert (done.returncode, done.stderr) == (2, f"{said}\n")
+    fine = odf("-", "--format", "csv", text=f'SELECT count({expression * 900} NULL) AS n FROM "odd-numbers"')
+    assert fine.stderr == ""
+    assert fine.stdout.startswith("n\n")
+
+
+@pytest.mark.parametrize("clause", ["TABLESAMPLE", "FOR UPDATE"])
+def test_clauses_that_datafusion_ignores(odf, numbers, clause):
+    done = odf(f'SELECT 1 FROM "odd-numbers" {clause.lower()}')
+    assert (done.returncode, done.stderr) == (2, f"query, 1:29: {clause} is not supported\n")
+
+
 def test_several_stores(odf, numbers, store, tmp_path):
     other = Store.open(tmp_path / "the other")
     Growing(other.create(DatasetAlias.parse("odd-numbers")), model.MergeStrategyAppend(), COLUMNS).add(("+A", 1, "b"))
@@ -193,6 +233,12 @@ def test_the_prompt(terminal, numbers, tmp_path):
     terminal.type(".what\n")
     said = "unknown command .what (known: .datasets, .schema, .help, .exit)"
     assert said in terminal.until("odf> ")
+    terminal.type('.schema history."odd-numbers"\n')
+    assert "op            int32" in terminal.until("odf> ")
+    terminal.type("SELECT\n")
+    terminal.until("...> ")
+    terminal.type(".5 AS half;\n")
+    assert "0.5" in terminal.until("odf> ")
     terminal.type(".schema\n")
     assert ".schema needs the name of a dataset: .schema bike-stations" in terminal.until("odf> ")
     terminal.type("SELECT 1\n")

@@ -348,6 +348,12 @@ def test_wrong_guesses(dataset, store):
     assert dataset.current().select(["value", "id"]).schema.names == ["value", "id"]
 
 
+def test_rows_of_a_dataset_are_in_its_scans(dataset):
+    with pytest.raises(AttributeError, match=r"^a dataset has no to_pandas: its rows are in current\(\), history"):
+        dataset.to_pandas()
+    assert not hasattr(dataset, "_repr_markdown_")
+
+
 def test_what_a_dataset_tells(dataset, numbers, store):
     numbers.append(model.SetInfo(description="Odd numbers"))
     assert dataset.description == "Odd numbers"

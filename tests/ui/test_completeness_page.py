@@ -224,7 +224,7 @@ def test_periods_up_to_now_where_the_data_comes_near():
     [
         (5, at(2024, 3, 26), "complete"),
         (5, at(2024, 3, 25, 23), "as usual"),
-        (4, at(2024, 3, 25, 23), "open"),
+        (4, at(2024, 3, 25, 23), "as usual"),
         (4, at(2024, 3, 26), "complete"),
         (2, at(2024, 3, 25, 23), "few"),
         (0, at(2024, 3, 26), "gap"),
