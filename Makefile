@@ -146,3 +146,7 @@ release: $(filter .uv/bin/uv,$(UV)) ## Build wheel and sdist into dist/, check t
 .PHONY: docs
 docs: setup ## Write the generated pages; check links and manifests of all pages
 	@$(UV) run --frozen python -m docs.build
+
+.PHONY: site
+site: setup ## Build the site of the documentation into build/site/, with warnings as errors
+	@$(UV) run --frozen --group site python -m sphinx --quiet --fresh-env --fail-on-warning --keep-going docs build/site

@@ -5,7 +5,7 @@ from __future__ import annotations
 PROPERTIES: dict[str, dict[str, str]] = {
     "DatasetSnapshot": {
         "name": "Alias of the dataset: `name` or `account/name`. Names are unique whatever their letter case.",
-        "kind": "`Root`: data come from outside. `Derivative`: data come from other datasets; accepted, not run yet.",
+        "kind": "`Root`: data come from outside. `Derivative`: data come from other datasets.",
         "metadata": "The events that make the dataset's chain after its Seed.",
     },
     "SetPollingSource": {
