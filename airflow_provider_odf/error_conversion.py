@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from airflow_provider_odf.errors import OdfError, StorageError, UnexpectedError
+from airflow_provider_odf.errors import InvalidInput, OdfError, StorageError, UnexpectedError
 
 _LONGEST_TEXT = 300
 _PERMISSIONS = "check the permissions of the store"
@@ -36,6 +36,8 @@ _HINTS = {
 }
 
 
+_FOR_TASKS = re.compile(r"(airflow\.providers\.apache|datafusion|pandas|pyarrow|pyspark)\b")
+"""Modules of packages that `airflow-provider-odf-core` does not need."""
 _BY_TEXT = {os.strerror(number).lower(): number for number in _HINTS}
 _TEXTS = "|".join(map(re.escape, _BY_TEXT))
 _QUOTED = re.compile(
@@ -94,18 +96,38 @@ def storage_errors(path: Path | str) -> Iterator[None]:
         raise storage_error(e, Path(path)) from e
 
 
+def missing_package(error: BaseException) -> str | None:
+    """Return the module of a package that only tasks need, if an import failed without it."""
+    is_missing = isinstance(error, ModuleNotFoundError) and _FOR_TASKS.match(error.name or "")
+    return is_missing[0] if is_missing else None
+
+
+def not_installed(package: str) -> InvalidInput:
+    """Return the error that a package is missing that only tasks need."""
+    return InvalidInput(
+        f"{package} is not installed, since airflow-provider-odf-core is for components that run no tasks: "
+        "`pip install airflow-provider-odf` on workers, and where `odf` runs"
+    )
+
+
 def as_odf_error(error: Exception) -> OdfError:
     """Return an exception as an `OdfError`.
 
-    An OSError and a lack of memory become a StorageError, any other exception an UnexpectedError with its class, text
-    and place. The exception is the ``__cause__``.
+    An OSError and a lack of memory become a StorageError, a package that only tasks need an InvalidInput, any other
+    exception an UnexpectedError with its class, text and place. The exception is the ``__cause__``.
     """
     if isinstance(error, OdfError):
         return error
-    refused = error if isinstance(error, OSError) else system_error(error)
-    converted = storage_error(refused) if refused is not None else _unexpected(error)
+    converted = _converted(error)
     converted.__cause__ = error
     return converted
+
+
+def _converted(error: Exception) -> OdfError:
+    if package := missing_package(error):
+        return not_installed(package)
+    refused = error if isinstance(error, OSError) else system_error(error)
+    return storage_error(refused) if refused is not None else _unexpected(error)
 
 
 def _unexpected(error: Exception) -> UnexpectedError:

@@ -6,6 +6,7 @@ Standard library only.
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 _NAME = "Open Data Fabric"
@@ -15,7 +16,7 @@ _PACKAGE = "airflow_provider_odf"
 def get_provider_info() -> dict[str, Any]:
     """Return the provider's description in the form of ``airflow/provider_info.schema.json``."""
     return {
-        "package-name": "airflow-provider-odf",
+        "package-name": _distribution(),
         "name": _NAME,
         "description": "`Open Data Fabric <https://docs.opendatafabric.org/>`__ datasets from YAML, on Apache Spark.",
         "integrations": [
@@ -34,6 +35,16 @@ def get_provider_info() -> dict[str, Any]:
         "plugins": [{"name": "odf", "plugin-class": f"{_PACKAGE}.ui.plugin.OdfPlugin"}],
         "config": {"odf": {"description": "Open Data Fabric datasets.", "options": _OPTIONS}},
     }
+
+
+def _distribution() -> str:
+    """Return the name under which this code is installed, which Airflow compares: a release has it in the core."""
+    core = "airflow-provider-odf-core"
+    try:
+        distribution(core)
+    except PackageNotFoundError:
+        return core.removesuffix("-core")
+    return core
 
 
 def _modules(folder: str, *names: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import errno
 from pathlib import Path
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_odf import cli
 from airflow_provider_odf.error_conversion import as_odf_error, quoted_system_error, storage_error
@@ -29,6 +30,20 @@ def test_what_the_operating_system_refuses_names_the_file_and_the_next_step() ->
 def test_an_error_of_the_package_stays_itself() -> None:
     error = InvalidInput("no such thing")
     assert as_odf_error(error) is error
+
+
+@pytest.mark.parametrize("name", ["pyarrow", "pyspark.sql", "airflow.providers.apache.spark.hooks.spark_submit"])
+def test_a_package_that_only_tasks_need_is_named(name: str) -> None:
+    error = as_odf_error(ModuleNotFoundError(f"No module named {name!r}", name=name))
+    assert isinstance(error, InvalidInput)
+    assert "`pip install airflow-provider-odf` on workers" in str(error)
+    with pytest.raises(AirflowFailException, match="for components that run no tasks"), airflow_errors():
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def test_a_module_of_a_users_own_is_not_the_package_s() -> None:
+    with pytest.raises(ModuleNotFoundError), airflow_errors():
+        raise ModuleNotFoundError("No module named 'mine'", name="mine")
 
 
 def test_a_fault_is_short_and_keeps_its_cause() -> None:

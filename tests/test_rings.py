@@ -89,6 +89,9 @@ ENGINE_MAY_NOT = [
     "openlineage",
 ]
 
+FOR_TASKS = ["pyspark", "datafusion", "pandas", "numpy"]
+"""What a component of Airflow that runs no tasks may not import; the API server may import pyarrow alone."""
+
 CLI_MAY_NOT = ["airflow", "pyspark", "pyarrow", "datafusion", "sqlglot", "openlineage", "pandas"]
 
 
@@ -100,6 +103,12 @@ CLI_MAY_NOT = ["airflow", "pyspark", "pyarrow", "datafusion", "sqlglot", "openli
         pytest.param(ENGINE, ENGINE_MAY_NOT, id="engine"),
         pytest.param(("records",), [*ENGINE_MAY_NOT, "pyspark"], id="records"),
         pytest.param(("spark",), ["airflow", "openlineage", "datafusion", "sqlglot", "typer"], id="spark"),
+        pytest.param(
+            ("dag", "operators", "sensors", "triggers", "hooks", "settings", "ui/plugin.py", "get_provider_info.py"),
+            [*FOR_TASKS, "pyarrow"],
+            id="components",
+        ),
+        pytest.param(("ui",), FOR_TASKS, id="pages"),
         pytest.param(("__init__.py",), ["airflow", "pyspark", "pydantic", "yaml", "pyarrow"], id="package"),
         pytest.param(("cli",), CLI_MAY_NOT, id="cli"),
     ],
@@ -108,6 +117,14 @@ def test_a_ring_imports_without_the_others(parts: tuple[str, ...], blocked: list
     code = BLOCKER.format(blocked=set(blocked), modules=modules(*parts))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_dags_are_built_without_what_only_tasks_need() -> None:
+    code = BLOCKER.format(blocked={*FOR_TASKS, "pyarrow"}, modules=[]) + (
+        f"from airflow_provider_odf import build_dags\nprint(sorted(build_dags({str(PACKAGE.parent / 'dags')!r})))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "'bike-stations', 'city-parks', 'coffee-prices'" in done.stdout.splitlines()[-1]
 
 
 def test_operators_load_their_steps_when_they_run() -> None:

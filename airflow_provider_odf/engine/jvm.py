@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.engine import archive
+from airflow_provider_odf.error_conversion import not_installed
 from airflow_provider_odf.errors import InternalError, InvalidInput
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def spark_home() -> str:
     """Return the directory of the installed pyspark without importing it."""
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise InvalidInput("pyspark not found: run `pip install pyspark`")
+        raise not_installed("pyspark")
     return os.path.dirname(spec.origin)
 
 

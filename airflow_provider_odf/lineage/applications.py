@@ -19,7 +19,7 @@ from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import RunFacet
 from openlineage.client.uuid import generate_new_uuid
 
-from airflow_provider_odf import protocol
+from airflow_provider_odf import __version__, protocol
 from airflow_provider_odf.errors import EngineLost
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.lineage.dataset import Counts
@@ -29,7 +29,7 @@ from airflow_provider_odf.redaction import redact
 
 State: TypeAlias = Literal["START", "COMPLETE", "FAIL", "ABORT"]
 
-PRODUCER = f"https://pypi.org/project/airflow-provider-odf/{version('airflow-provider-odf')}"
+PRODUCER = f"https://pypi.org/project/airflow-provider-odf/{__version__}"
 
 
 @dataclass(frozen=True)
@@ -196,8 +196,7 @@ def _now() -> str:
 
 def _processing_engine(name: str, number: str, facet_name: str = "processing_engine") -> dict[str, RunFacet]:
     """Return the facet of an engine of a version; none without a version."""
-    own = version("airflow-provider-odf")
-    return {facet_name: ol.processing_engine_run.ProcessingEngineRunFacet(number, name, own)} if number else {}
+    return {facet_name: ol.processing_engine_run.ProcessingEngineRunFacet(number, name, __version__)} if number else {}
 
 
 def _error(error: BaseException) -> dict[str, RunFacet]:

@@ -14,7 +14,7 @@ from airflow.sdk import BaseOperator, XComArg
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.closed_files import closed_to_others
-from airflow_provider_odf.error_conversion import storage_error
+from airflow_provider_odf.error_conversion import as_odf_error, missing_package, storage_error
 from airflow_provider_odf.errors import CandidateRejected, DatasetGone, InternalError, InvalidInput, OdfError
 from airflow_provider_odf.hooks.applications import of_task
 from airflow_provider_odf.hooks.environment import TaskEnvironment
@@ -300,6 +300,10 @@ def airflow_errors() -> Iterator[None]:
         raise kind(redact(str(e))) from None
     except OSError as e:
         raise AirflowException(str(storage_error(e))) from e
+    except ModuleNotFoundError as e:
+        if missing_package(e) is None:
+            raise
+        raise AirflowFailException(str(as_odf_error(e))) from e
 
 
 def check_published(hook: OdfHook, store: Store, alias: DatasetAlias, inlets: Sequence[Any], inlet_events: Any) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf import settings
+from airflow_provider_odf import __version__, settings
 from airflow_provider_odf.hooks.datahub import DataHubHook
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.wording import counted
@@ -99,7 +98,7 @@ def _run(state: ChainState, candidate: Candidate, source_name: str | None, conte
         "dag_run_id": ti.run_id,
         "try_number": str(ti.try_number),
         "map_index": str(ti.map_index),
-        "provider": f"airflow-provider-odf {version('airflow-provider-odf')}",
+        "provider": f"airflow-provider-odf {__version__}",
     }
     now = int(Instant.now().to_datetime().timestamp() * 1000)
     return Run(lineage_run_id(ti), now, _batch(state, candidate, source_name), url, facts)

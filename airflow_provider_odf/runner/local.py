@@ -91,6 +91,7 @@ class LocalRunner(Runner):
     def submit(
         self, request: protocol.Request, on_progress: OnProgress | None = None, on_engine: OnEngine | None = None
     ) -> Future[protocol.Success]:
+        jvm.spark_home()  # where it is missing, an engine would only fail
         pending = Pending.of(on_progress, on_engine)
         with self._lock:
             if self._remote is None and is_small(request):
