@@ -167,6 +167,20 @@ def environment() -> dict[str, str]:
     return {SECRETS: json.dumps(handed_down)} if handed_down else {}
 
 
+def parameters(bucket: str) -> dict[str, str]:
+    """Return how a bucket is accessed now, for libraries that have clients of their own, by the names of obstore's
+    settings. They have credentials: they belong in no message and no file."""
+    _take_over_variables()
+    if access := _access_of(bucket):
+        found = {**access.options, **(access.credentials() if access.credentials else {})}
+        found["allow_http"] = str(access.options.get("endpoint", "")).startswith("http:")
+    else:
+        variables = {"access_key_id": "ACCESS_KEY_ID", "secret_access_key": "SECRET_ACCESS_KEY", "token": "SESSION_TOKEN"}
+        variables |= {"region": "REGION", "endpoint": "ENDPOINT_URL", "allow_http": "ALLOW_HTTP"}
+        found = {name: os.environ.get(f"AWS_{variable}") for name, variable in variables.items()}
+    return {name: str(value) for name, value in found.items() if value is not None}
+
+
 def passed_on(environment: Mapping[str, str], known: Iterable[str] = ()) -> dict[str, str]:
     """Return the variables of an environment that give a process on another machine the same access to object stores.
 

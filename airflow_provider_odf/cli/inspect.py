@@ -150,10 +150,18 @@ def completeness(
 
 def export(
     name: NameArgument,
-    form: Annotated[Literal["parquet", "csv", "ndjson"], typer.Option("--as", help="Form of the output.")],
+    form: Annotated[
+        Literal["parquet", "csv", "ndjson", "iceberg", "delta"], typer.Option("--as", help="Form of the output.")
+    ],
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="File to write. It is replaced when all rows are written.", metavar="FILE"),
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File to write. It is replaced when all rows are written. Of tables, their folder.",
+            metavar="FILE|FOLDER",
+            show_default="standard output; of tables, .tables in the store",
+        ),
     ] = None,
     history: Annotated[bool, typer.Option("--history", help="Export all records instead of the current rows.")] = False,
     since: Annotated[
@@ -164,20 +172,46 @@ def export(
         ),
     ] = None,
     as_of: AsOfOption = None,
+    current: Annotated[
+        bool, typer.Option("--current", help="Also export the current rows as a table, TABLE_current, which is a copy.")
+    ] = False,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the table.", metavar="NAMESPACE.TABLE", show_default="odf.NAME, with _ for - and ."
+        ),
+    ] = None,
+    catalog: Annotated[
+        str | None,
+        typer.Option(
+            help="Iceberg catalog, as pyiceberg's configuration names it.",
+            metavar="NAME",
+            show_default="one in SQLite, in the folder of tables",
+        ),
+    ] = None,
     store: StoreOption = None,
 ) -> None:
-    """Export the current rows of a dataset, or its records, as Parquet, CSV or NdJson. Rows are written as a stream, to
-    standard output or a file."""
+    """Export the current rows of a dataset, or its records, as Parquet, CSV or NdJson: as a stream, to standard output
+    or a file. Or make its records an Iceberg or Delta table over the dataset's own files, without a copy; repeated, it
+    adds what is new."""
     from airflow_provider_odf.reading import export as exports
     from airflow_provider_odf.reading.store import PublishedStore
 
     dataset = PublishedStore(existing_store(store))[name]
+    if form in ("iceberg", "delta"):
+        if since is not None or as_of is not None:
+            raise InvalidInput(f"a table has all records: leave out --since and --as-of with --as {form}")
+        for made in dataset.export_tables(form, folder=output, table=table, catalog=catalog, current=current):
+            print(near(f"{dataset.name}: {made}"))
+        return
+    if current or table is not None or catalog is not None:
+        raise InvalidInput(f"--current, --table and --catalog are for --as iceberg and delta, not for {form}")
     if history or since is not None:
         scan: Scan = dataset.changes(since, as_of)
     else:
         scan = dataset.current() if as_of is None else dataset.as_of(as_of)
     if output is not None:
-        target = absolute(str(output))
+        target = absolute(output)
         with status_line() as tell:
             rows = exports.export_file(scan, form, target, lambda n: tell(f"{dataset.name}: {counted(n, 'row')}"))
         print(near(f"{dataset.name}: {counted(rows, 'row')} as of block {scan.block[:13]} in {target}"))

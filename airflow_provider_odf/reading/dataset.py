@@ -29,12 +29,13 @@ from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan
 from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from airflow_provider_odf.chain.verify import Verified
     from airflow_provider_odf.contract.terms import ColumnTerms
     from airflow_provider_odf.protocol import ContractReport
     from airflow_provider_odf.reading.difference import DifferenceScan
+    from airflow_provider_odf.reading.tables import ExportedTable
 
 Position: TypeAlias = "str | date | int"
 """A place in a history: a block by its hash or the start of it, a system time as datetime or in RFC 3339, a date (of
@@ -88,6 +89,16 @@ class PublishedDataset:
     def uri(self) -> str:
         """URI of the dataset's folder, which is its Airflow asset."""
         return self._dataset.uri
+
+    @property
+    def id(self) -> str:
+        """Id of the dataset, which stays the same in all copies."""
+        return replay(self._dataset).dataset_id
+
+    @property
+    def store_location(self) -> str:
+        """Path of the store on this machine, or its URI."""
+        return self._store.location
 
     @property
     def head(self) -> str:
@@ -261,6 +272,35 @@ class PublishedDataset:
         totals.extend(self._dataset, state, blocks, lambda b: history.since(b.sequence_number, b.system_time))
         periods = totals.periods(by or "", is_publication=of == "publication", most=n)
         return pa.Table.from_pylist([period.row for period in periods], SCHEMA)
+
+    def export_tables(
+        self,
+        form: str,
+        *,
+        folder: str | None = None,
+        table: str | None = None,
+        catalog: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        current: bool = False,
+    ) -> Sequence[ExportedTable]:
+        """Make an Iceberg or Delta table over the slices of the history, or bring it up to date in one commit: it gets
+        the slices that it lacks. If the history was rewritten, the table is replaced.
+
+        :param form: ``iceberg`` or ``delta``, which need the extra of that name.
+        :param folder: folder of tables on this machine, for Delta also a URI; by default ``.tables`` in the store.
+        :param table: ``NAMESPACE.TABLE``; by default ``odf.NAME``, or ``ACCOUNT.NAME``, with ``_`` for ``-`` and ``.``.
+        :param catalog: name of an Iceberg catalog in pyiceberg's configuration, in place of one in ``folder``.
+        :param properties: properties of the Iceberg catalog, in place of those or beside them.
+        :param current: also replace the table of the current rows, ``NAMESPACE.TABLE_current``. It is a copy.
+        :raises InvalidInput: the format has no type for a column, the table is of another dataset, or an argument or
+            the catalog's configuration is not valid.
+        :raises CommitConflict: another writer changed the table first.
+        :raises StorageError: the catalog cannot be reached, or a file cannot be written.
+        :raises ChainCorrupted: a block or slice is missing or damaged.
+        """
+        from airflow_provider_odf.reading.tables import export_tables
+
+        return export_tables(self, form, folder, table, catalog, properties, current)
 
     def before_newest_data(self) -> str | None:
         """Return the hash of the block before the newest publication of data; None if there is no earlier data."""

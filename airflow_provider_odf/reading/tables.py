@@ -1,0 +1,200 @@
+"""Tables of other formats over a dataset: metadata of Iceberg or Delta that names the slices where they are.
+
+The table of the history consists of the slices themselves: no row is copied. It is compared with the chain by its list
+of files, which are named by their hashes, so an export can be repeated, and never adds a slice twice. The current rows
+are a projection that no slice has: their table is a copy.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from airflow_provider_odf import object_stores
+from airflow_provider_odf.chain import slices
+from airflow_provider_odf.chain.http_storage import HttpStorage
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
+from airflow_provider_odf.wording import counted
+
+if TYPE_CHECKING:
+    from airflow_provider_odf.reading.dataset import PublishedDataset
+    from airflow_provider_odf.reading.scan import HistoryScan, Scan
+
+BLOCK = "odf.block"
+"""Property of a commit: the block up to which the table has the dataset."""
+DATASET_ID = "odf.dataset-id"
+"""Property of a table: whose it is."""
+
+_KEPT = {pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()} | {
+    *(pa.string(), pa.binary(), pa.date32(), pa.timestamp("us", "UTC"))
+}
+_PLAIN = {
+    **dict.fromkeys((pa.string_view(), pa.large_string()), pa.string()),
+    **dict.fromkeys((pa.binary_view(), pa.large_binary()), pa.binary()),
+    **dict.fromkeys((pa.timestamp(unit, "UTC") for unit in ("s", "ms", "us")), pa.timestamp("us", "UTC")),
+}
+
+
+class ExportedTable(NamedTuple):
+    """A table after an export. ``location`` is what readers open: the newest metadata file of Iceberg, the folder of
+    Delta. ``slices`` and ``records`` count what the export added; of current rows there are no slices."""
+
+    name: str
+    location: str
+    block: str
+    slices: int
+    records: int
+    change: str
+    """``created``, ``appended``, ``replaced`` or ``unchanged``."""
+
+    def __str__(self) -> str:
+        added = [counted(self.slices, "slice")] if self.slices else []
+        added += [counted(self.records, "row")] if self.records else []
+        what = f"{self.change}: {', '.join(added)}" if added else self.change
+        return f"table {self.name} as of block {self.block[:13]} {what}; {self.location}"
+
+
+class SliceFiles(NamedTuple):
+    """Files of a history: those that a table lacks, with their numbers of records, and whether it has others."""
+
+    new: Mapping[str, slices.DataSlice]
+    is_rewritten: bool
+
+    @property
+    def records(self) -> int:
+        return sum(records_in(part) for part in self.new.values())
+
+
+class Tables(ABC):
+    """The place for tables of a format."""
+
+    format: ClassVar[str]
+    types: ClassVar[Collection[pa.DataType]] = ()
+    """Types that the format has, beside those of all formats."""
+
+    @abstractmethod
+    def history(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
+        """Bring the table of a history up to date, in one commit that readers see whole."""
+
+    @abstractmethod
+    def current(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
+        """Replace the table of current rows, unless it already is of the newest block."""
+
+    def columns(self, scan: Scan) -> pa.Schema:
+        """Return the columns of a table: all may be null, since slices before a column have none of its values.
+
+        :raises InvalidInput: no columns are known yet, or the format has no such type.
+        """
+        if not scan.schema.names:
+            raise InvalidInput(f"dataset {scan.dataset.alias} has no columns yet: run it first")
+        return pa.schema([pa.field(f.name, self._type(f.type, f.name, scan)) for f in scan.schema])
+
+    def _type(self, kind: pa.DataType, path: str, scan: Scan) -> pa.DataType:
+        if pt.is_struct(kind):
+            return pa.struct([pa.field(f.name, self._type(f.type, f"{path}.{f.name}", scan)) for f in kind])
+        if pt.is_list(kind):
+            return pa.list_(self._type(kind.value_type, f"{path}[]", scan))
+        if pt.is_map(kind):
+            key = self._type(kind.key_type, f"{path}.key", scan)
+            return pa.map_(key, self._type(kind.item_type, f"{path}.value", scan))
+        kind = _PLAIN.get(kind, kind)
+        if kind in _KEPT or kind in self.types or pt.is_decimal128(kind):
+            return kind
+        raise InvalidInput(
+            f"dataset {scan.dataset.alias}: column {path}: {self.format} has no type for {kind}, and a history keeps "
+            "its types: export Parquet, or derive a dataset that casts the column"
+        )
+
+
+def slice_files(scan: HistoryScan, present: Collection[str], name: Callable[[str], str]) -> SliceFiles:
+    """Compare the files of a table with the slices of a history.
+
+    :param present: the files of the table.
+    :param name: returns how the table names a path or URI.
+    :raises ChainCorrupted: a new slice is missing, or has another size.
+    :raises InvalidInput: the store is on a web server.
+    """
+    if isinstance(scan.dataset.storage, HttpStorage):
+        raise InvalidInput(f"{scan.dataset.location}: tables need a store in a folder or bucket: use `odf copy` first")
+    files = {name(slices.location(scan.dataset, part)): part for part in scan.slices()}
+    is_rewritten = not files.keys() >= set(present)
+    new = files if is_rewritten else {file: part for file, part in files.items() if file not in present}
+    for file, part in new.items():
+        if (size := slices.stat(scan.dataset, part).size) != part.size:
+            raise ChainCorrupted(f"{file}: has {size} bytes, but its block records {part.size}: run `odf verify`")
+    return SliceFiles(new, is_rewritten)
+
+
+def records_in(part: slices.DataSlice) -> int:
+    """Return the number of records of a slice."""
+    return part.offset_interval.end - part.offset_interval.start + 1
+
+
+def not_ours(name: str, source: PublishedDataset) -> InvalidInput:
+    return InvalidInput(f"table {name} is not of dataset {source.name}: choose another name for its table")
+
+
+def export_tables(
+    source: PublishedDataset,
+    form: str,
+    folder: str | None = None,
+    table: str | None = None,
+    catalog: str | None = None,
+    properties: Mapping[str, str] | None = None,
+    current: bool = False,
+) -> Sequence[ExportedTable]:
+    """Make or update the table of a dataset's history, and that of its current rows if asked for. See
+    `PublishedDataset.export_tables`."""
+    name = _name(source, table)
+    if form not in FORMATS:
+        raise InvalidInput(f"unknown format {form!r} of tables: use {' or '.join(FORMATS)}")
+    if form != "iceberg" and (catalog or properties):
+        raise InvalidInput(f"only Iceberg has catalogs: leave the catalog out for {form}")
+    with FORMATS[form](source, folder, catalog, properties or {}) as tables:
+        exported = [tables.history(name, source)]
+        if current:
+            exported.append(tables.current((name[0], f"{name[1]}_current"), source))
+    return exported
+
+
+def _name(source: PublishedDataset, table: str | None) -> tuple[str, str]:
+    """Return namespace and name of a table. By default, they are those of the dataset in letters that SQL needs no
+    quotes for: ``acme/river-levels`` is ``acme.river_levels``; without an account the namespace is ``odf``."""
+    account, _, name = source.name.lower().rpartition("/")
+    text = table if table is not None else ".".join(re.sub(r"[-.]", "_", part) for part in (account or "odf", name))
+    if not re.fullmatch(r"\w+\.\w+", text):
+        raise InvalidInput(f"table {text!r}: name it NAMESPACE.TABLE, of letters, digits and underscores")
+    namespace, _, short = text.partition(".")
+    return namespace, short
+
+
+def default_folder(source: PublishedDataset, folder: str | None) -> str:
+    """Return the folder of tables: by default ``.tables`` of the store."""
+    return folder if folder is not None else f"{source.store_location}/.tables"
+
+
+def access_to(uri: str) -> Mapping[str, str]:
+    """Return how the bucket of a URI is accessed, by names of obstore's settings; nothing for a folder."""
+    return object_stores.parameters(object_stores.split(uri)[0]) if object_stores.is_object(uri) else {}
+
+
+def _iceberg(*arguments: object) -> AbstractContextManager[Tables]:
+    from airflow_provider_odf.reading import iceberg
+
+    return iceberg.tables(*arguments)  # type: ignore[arg-type]
+
+
+def _delta(*arguments: object) -> AbstractContextManager[Tables]:
+    from airflow_provider_odf.reading import delta
+
+    return delta.tables(*arguments)  # type: ignore[arg-type]
+
+
+FORMATS = {"iceberg": _iceberg, "delta": _delta}
+"""Name of a format -> the place for its tables, by dataset, folder, catalog and properties of the catalog."""
