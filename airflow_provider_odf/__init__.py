@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.errors import OdfError
     from airflow_provider_odf.hooks.odf import OdfHook
     from airflow_provider_odf.operators.contract_test import ContractTestOperator
+    from airflow_provider_odf.operators.export_table import ExportTableOperator
     from airflow_provider_odf.operators.merge import MergeOperator
     from airflow_provider_odf.operators.polling_source import PollingSourceOperator
     from airflow_provider_odf.operators.publish import PublishOperator
@@ -30,6 +31,7 @@ __all__ = [
     "ContractTestOperator",
     "DatasetHealthSensor",
     "DatasetHealthTrigger",
+    "ExportTableOperator",
     "MergeOperator",
     "OdfError",
     "OdfHook",
@@ -52,6 +54,7 @@ _MODULES = {
     "ContractTestOperator": "operators.contract_test",
     "DatasetHealthSensor": "sensors.dataset_health",
     "DatasetHealthTrigger": "triggers.dataset_health",
+    "ExportTableOperator": "operators.export_table",
     "MergeOperator": "operators.merge",
     "OdfError": "errors",
     "OdfHook": "hooks.odf",

@@ -130,6 +130,16 @@ _MACHINE = re.compile(r"_FILE$|_PATH$|_URI$|_DIR$|PROFILE|GOOGLE_APPLICATION_CRE
 _PLACE = re.compile("ENDPOINT|REGION|ALLOW_HTTP")
 """Names of variables that say where a store is, not who asks."""
 
+_VARIABLES = {
+    "AWS_ACCESS_KEY_ID": "access_key_id",
+    "AWS_SECRET_ACCESS_KEY": "secret_access_key",
+    "AWS_SESSION_TOKEN": "token",
+    "AWS_REGION": "region",
+    "AWS_ENDPOINT_URL": "endpoint",
+    "AWS_ALLOW_HTTP": "allow_http",
+}
+"""Variables of S3, and the settings of obstore that they stand for."""
+
 
 @dataclass(frozen=True)
 class Access:
@@ -168,16 +178,14 @@ def environment() -> dict[str, str]:
 
 
 def parameters(bucket: str) -> dict[str, str]:
-    """Return how a bucket is accessed now, for libraries that have clients of their own, by the names of obstore's
-    settings. They have credentials: they belong in no message and no file."""
+    """Return how a bucket is accessed now, for libraries with clients of their own, by the names of obstore's settings.
+    They include credentials, which belong in no message and no file."""
     _take_over_variables()
     if access := _access_of(bucket):
         found = {**access.options, **(access.credentials() if access.credentials else {})}
         found["allow_http"] = str(access.options.get("endpoint", "")).startswith("http:")
     else:
-        variables = {"access_key_id": "ACCESS_KEY_ID", "secret_access_key": "SECRET_ACCESS_KEY", "token": "SESSION_TOKEN"}
-        variables |= {"region": "REGION", "endpoint": "ENDPOINT_URL", "allow_http": "ALLOW_HTTP"}
-        found = {name: os.environ.get(f"AWS_{variable}") for name, variable in variables.items()}
+        found = {name: os.environ.get(variable) for variable, name in _VARIABLES.items()}
     return {name: str(value) for name, value in found.items() if value is not None}
 
 

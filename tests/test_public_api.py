@@ -9,6 +9,7 @@ PUBLIC = [
     "ContractTestOperator",
     "DatasetHealthSensor",
     "DatasetHealthTrigger",
+    "ExportTableOperator",
     "MergeOperator",
     "OdfError",
     "OdfHook",

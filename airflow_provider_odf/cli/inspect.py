@@ -177,9 +177,7 @@ def export(
     ] = False,
     table: Annotated[
         str | None,
-        typer.Option(
-            help="Name of the table.", metavar="NAMESPACE.TABLE", show_default="odf.NAME, with _ for - and ."
-        ),
+        typer.Option(help="Name of the table.", metavar="NAMESPACE.TABLE", show_default="odf.NAME, with _ for - and ."),
     ] = None,
     catalog: Annotated[
         str | None,

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
+from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.reading import tables as shared
 from airflow_provider_odf.reading.tables import BLOCK, ExportedTable, Tables
 from airflow_provider_odf.redaction import redact
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
     from deltalake.transaction import AddAction
 
-    from airflow_provider_odf.chain.slices import DataSlice
     from airflow_provider_odf.reading.dataset import PublishedDataset
     from airflow_provider_odf.reading.scan import Scan
 
@@ -104,7 +104,7 @@ class DeltaTables(Tables):
                 table.alter.add_columns(added)
             if actions or files.is_rewritten:
                 mode = "overwrite" if files.is_rewritten else "append"
-                table.create_write_transaction(actions, mode, table.schema(), commit_properties=about)
+                table.create_write_transaction([*actions], mode, table.schema(), commit_properties=about)
             change = "replaced" if files.is_rewritten else "appended" if added or actions else "unchanged"
         return ExportedTable(".".join(name), location, scan.block, len(actions), files.records, change)
 

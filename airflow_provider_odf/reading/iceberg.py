@@ -1,8 +1,8 @@
 """Iceberg tables over slices, by pyiceberg's ``add_files``. The files have no field ids: each table has a name mapping.
 
 Tables of the history must neither delete the files of the dataset nor retry a commit: pyiceberg's retry would add the
-files again that another writer has just added. Iceberg for Spark reads times in milliseconds that are encoded with a
-dictionary as microseconds, except without its vectorized reader (apache/iceberg#17135).
+files again that another writer has just added. Slices have times in milliseconds, which Iceberg for Spark reads as
+microseconds where a dictionary encodes them, except without its vectorized reader (apache/iceberg#17135).
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageErr
 from airflow_provider_odf.reading import tables as shared
 from airflow_provider_odf.reading.tables import BLOCK, DATASET_ID, ExportedTable, Tables
 from airflow_provider_odf.redaction import redact
+from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-    from pyiceberg.table import Table
+    from pyiceberg.table import Table, Transaction
 
     from airflow_provider_odf.reading.dataset import PublishedDataset
     from airflow_provider_odf.reading.scan import Scan
 
 _PROPERTIES = {"commit.retry.num-retries": "0", "commit.manifest-merge.enabled": "true"}
 _OF_HISTORY = {"gc.enabled": "false", "read.parquet.vectorization.enabled": "false"}
+_ADVICE = ". In Spark, compare times by unix_millis(column): see apache/iceberg#18173"
 _ACCESS = {
     "region": "s3.region",
     "endpoint": "s3.endpoint",
@@ -53,7 +55,7 @@ def tables(
     :raises StorageError: the catalog cannot be reached, or a file cannot be written.
     """
     try:
-        from pyiceberg.catalog import load_catalog
+        from pyiceberg.catalog import list_catalogs, load_catalog
     except ImportError:
         raise InvalidInput("pyiceberg is not installed: `pip install 'airflow-provider-odf[iceberg]'`") from None
     own = dict(properties)
@@ -63,6 +65,11 @@ def tables(
         own = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db", "warehouse": f"file://{path}"}
     elif folder is not None:
         raise InvalidInput("the catalog says where its tables lie: name a folder or a catalog")
+    elif catalog is not None and not properties and catalog.lower() not in list_catalogs():
+        raise InvalidInput(
+            f"pyiceberg's configuration has no catalog {catalog} (known: {listed(list_catalogs())}): describe it in "
+            f".pyiceberg.yaml or by variables such as PYICEBERG_CATALOG__{catalog.upper()}__URI"
+        )
     access = {_ACCESS[name]: value for name, value in shared.access_to(source.uri).items() if name in _ACCESS}
     with _errors(catalog or "odf"), load_catalog(catalog or "odf", **{**access, **own}) as opened:
         yield IcebergTables(opened, path is not None)
@@ -160,9 +167,10 @@ class IcebergTables(Tables):
             raise shared.not_ours(".".join(name), source)
         return table
 
-    def _create(self, name: tuple[str, str], scan: Scan, columns: pa.Schema, own: Mapping[str, str]):
+    def _create(self, name: tuple[str, str], scan: Scan, columns: pa.Schema, own: Mapping[str, str]) -> Transaction:
         self._catalog.create_namespace_if_not_exists(name[0])
-        properties = {**_PROPERTIES, **own, DATASET_ID: scan.state.dataset_id}
+        comment = f"{scan.kind} of Open Data Fabric dataset {scan.dataset.alias}{_ADVICE if own else ''}"
+        properties = {**_PROPERTIES, **own, DATASET_ID: scan.state.dataset_id, "comment": comment}
         return self._catalog.create_table_transaction(name, columns, properties=properties)
 
     def _exported(

@@ -20,6 +20,7 @@ from airflow_provider_odf import object_stores
 from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.http_storage import HttpStorage
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
+from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class ExportedTable(NamedTuple):
 class SliceFiles(NamedTuple):
     """Files of a history: those that a table lacks, with their numbers of records, and whether it has others."""
 
-    new: Mapping[str, slices.DataSlice]
+    new: Mapping[str, DataSlice]
     is_rewritten: bool
 
     @property
@@ -100,9 +101,6 @@ class Tables(ABC):
             return pa.struct([pa.field(f.name, self._type(f.type, f"{path}.{f.name}", scan)) for f in kind])
         if pt.is_list(kind):
             return pa.list_(self._type(kind.value_type, f"{path}[]", scan))
-        if pt.is_map(kind):
-            key = self._type(kind.key_type, f"{path}.key", scan)
-            return pa.map_(key, self._type(kind.item_type, f"{path}.value", scan))
         kind = _PLAIN.get(kind, kind)
         if kind in _KEPT or kind in self.types or pt.is_decimal128(kind):
             return kind
@@ -131,7 +129,7 @@ def slice_files(scan: HistoryScan, present: Collection[str], name: Callable[[str
     return SliceFiles(new, is_rewritten)
 
 
-def records_in(part: slices.DataSlice) -> int:
+def records_in(part: DataSlice) -> int:
     """Return the number of records of a slice."""
     return part.offset_interval.end - part.offset_interval.start + 1
 
@@ -180,8 +178,9 @@ def default_folder(source: PublishedDataset, folder: str | None) -> str:
 
 
 def access_to(uri: str) -> Mapping[str, str]:
-    """Return how the bucket of a URI is accessed, by names of obstore's settings; nothing for a folder."""
-    return object_stores.parameters(object_stores.split(uri)[0]) if object_stores.is_object(uri) else {}
+    """Return how the bucket of a URI is accessed, by names of obstore's settings. Nothing for a folder, and for other
+    stores than S3, of which both libraries ask the environment."""
+    return object_stores.parameters(object_stores.split(uri)[0]) if uri.lower().startswith("s3://") else {}
 
 
 def _iceberg(*arguments: object) -> AbstractContextManager[Tables]:

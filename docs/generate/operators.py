@@ -25,6 +25,7 @@ _ORDER = (
     "TransformOperator",
     "ContractTestOperator",
     "PublishOperator",
+    "ExportTableOperator",
     "VerifyOperator",
     "PollingSourceSensor",
     "PollingSourceTrigger",

@@ -1,0 +1,309 @@
+"""Iceberg and Delta tables over slices, read back by pyiceberg and deltalake; `test_table_readers` has others."""
+
+import json
+import shutil
+import sys
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, QueryBuilder
+from pyiceberg.catalog import load_catalog
+from pyiceberg.table import StaticTable
+from typer.testing import CliRunner
+
+from airflow_provider_odf.chain import schema
+from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.cli import app
+from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidInput
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.reading.dataset import PublishedDataset
+from airflow_provider_odf.reading.store import PublishedStore
+from tests.s3 import serving_s3, use
+
+pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records:UserWarning")
+
+FORMS = ["iceberg", "delta"]
+KEYED = model.MergeStrategySnapshot(primary_key=("id",))
+MOMENT = datetime(2024, 5, 2, 8, tzinfo=UTC)
+
+
+def read(form, location, *, order="offset"):
+    """The rows of a table, by the format's own library alone."""
+    if form == "iceberg":
+        rows = StaticTable.from_metadata(location).scan().to_arrow()
+    else:
+        rows = pa.table(QueryBuilder().register("t", DeltaTable(location)).execute("SELECT * FROM t"))
+    return sorted(rows.to_pylist(), key=lambda row: row[order])
+
+
+def commits(form, location):
+    """The block of each commit, oldest first."""
+    if form == "iceberg":
+        return [s.summary["odf.block"] for s in StaticTable.from_metadata(location).snapshots()]
+    return [commit.get("odf.block") for commit in reversed(DeltaTable(location).history())]
+
+
+@pytest.fixture
+def growing(grow):
+    growing = grow(merge=KEYED)
+    growing.add(("+A", 1, "one"), ("+A", 2, None))
+    return growing
+
+
+@pytest.fixture
+def published(store):
+    return PublishedStore(store)["numbers"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_grows_with_the_history(form, growing, published, store):
+    head = growing.dataset.head()
+    (made,) = published.export_tables(form)
+    assert made[0] == "odf.numbers"
+    assert made[2:] == (head, 1, 2, "created")
+    assert published.export_tables(form) == [made._replace(slices=0, records=0, change="unchanged")]
+    growing.append(model.SetInfo(description="no data"))
+    assert published.export_tables(form)[0][3:] == (0, 0, "unchanged")
+
+    growing.add(("-R", 2, None), ("+A", 3, "three"))
+    growing.add(("-C", 1, "one"), ("+C", 1, "uno"))
+    (grown,) = published.export_tables(form)
+    assert grown[2:] == (growing.dataset.head(), 2, 4, "appended")
+    system = {"system_time": MOMENT, "event_time": MOMENT}
+    records = [(0, 0, 1, "one"), (1, 0, 2, None), (2, 1, 2, None)]
+    records += [(3, 0, 3, "three"), (4, 2, 1, "one"), (5, 3, 1, "uno")]
+    expected = [{"offset": o, "op": op, **system, "id": i, "value": v} for o, op, i, v in records]
+    assert read(form, grown.location) == expected
+    assert commits(form, grown.location) == [head, growing.dataset.head()]
+    # No row was copied, and nothing lies in the dataset's folder.
+    assert not list(Path(store.location, ".tables").rglob("*.parquet"))
+    assert {p.name for p in Path(growing.dataset.location).iterdir()} <= {"blocks", "data", "info", "refs"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_current_rows_are_a_table_of_their_own(form, growing, published):
+    growing.add(("-R", 2, None), ("+A", 3, "three"))
+    _, made = published.export_tables(form, current=True)
+    rows = [{"system_time": MOMENT, "event_time": MOMENT, "id": i, "value": v} for i, v in ((1, "one"), (3, "three"))]
+    assert made[0] == "odf.numbers_current"
+    assert made[2:] == (growing.dataset.head(), 0, 2, "created")
+    assert read(form, made.location, order="id") == rows
+    assert published.export_tables(form, current=True)[1].change == "unchanged"
+    growing.add(("-R", 1, "one"))
+    _, made = published.export_tables(form, current=True)
+    assert (made.records, made.change, read(form, made.location, order="id")) == (1, "replaced", rows[1:])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_are_added(form, growing, published):
+    published.export_tables(form)
+    growing.schema = growing.schema.append(pa.field("size", pa.struct([("width", pa.int32())])))
+    growing.append(schema.set_data_schema(growing.schema))
+    assert published.export_tables(form)[0].change == "appended"  # the column alone
+    growing.add(("+A", 3, "three", {"width": 7}))
+    (made,) = published.export_tables(form)
+    assert [(r["id"], r["value"], r["size"]) for r in read(form, made.location)] == [
+        (1, "one", None),
+        (2, None, None),
+        (3, "three", {"width": 7}),
+    ]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_rewritten_history_replaces_the_rows(form, growing, published):
+    kept = growing.dataset.head()
+    growing.add(("+A", 9, "lost"))
+    (made,) = published.export_tables(form)
+    growing.dataset.storage.compare_and_set_ref("head", growing.dataset.head(), kept)
+    growing.draft = Draft(growing.dataset, replay(growing.dataset))
+    growing.add(("+A", 3, "three"))
+    (made,) = published.export_tables(form)
+    assert made[3:] == (2, 3, "replaced")
+    assert [r["value"] for r in read(form, made.location)] == ["one", None, "three"]
+    assert published.export_tables(form)[0].change == "unchanged"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_second_of_two_writers_at_once_is_refused(form, growing, published, monkeypatch):
+    published.export_tables(form)
+    growing.add(("+A", 3, "three"))
+    history = PublishedDataset.history
+
+    def overtaken(self):
+        monkeypatch.setattr(PublishedDataset, "history", history)
+        self.export_tables(form)
+        return history(self)
+
+    monkeypatch.setattr(PublishedDataset, "history", overtaken)
+    with pytest.raises(CommitConflict, match="another writer came first: run again"):
+        published.export_tables(form)
+    (made,) = published.export_tables(form)
+    assert (made.change, [r["id"] for r in read(form, made.location)]) == ("unchanged", [1, 2, 3])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_store_that_moved_gets_its_tables_anew(form, growing, published, store, tmp_path):
+    published.export_tables(form, folder=str(tmp_path / "lake"))
+    shutil.move(store.location, tmp_path / "elsewhere")
+    moved = PublishedStore(type(store).open(tmp_path / "elsewhere"))["numbers"]
+    (made,) = moved.export_tables(form, folder=str(tmp_path / "lake"))
+    assert (made.change, [r["id"] for r in read(form, made.location)]) == ("replaced", [1, 2])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_of_another_dataset_is_refused(form, growing, foreign, published, store):
+    published.export_tables(form, table="lake.one")
+    foreign("cities")
+    with pytest.raises(InvalidInput, match=r"lake.one is not of dataset cities: choose another name for its table"):
+        PublishedStore(store)["cities"].export_tables(form, table="lake.one")
+
+
+KEPT = {
+    "truth": (pa.bool_(), True),
+    "tiny": (pa.int8(), -3),
+    "small": (pa.int16(), -300),
+    "real": (pa.float32(), 0.5),
+    "double": (pa.float64(), 0.1),
+    "price": (pa.decimal128(38, 9), Decimal("-1.500000000")),
+    "bytes": (pa.binary(), b"\x00\xff"),
+    "day": (pa.date32(), date(1969, 12, 31)),
+    "exact": (pa.timestamp("us", "UTC"), datetime(1969, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
+    "tags": (pa.list_(pa.string()), ["a", None]),
+    "nested": (pa.struct([("at", pa.timestamp("ms", "UTC")), ("n", pa.list_(pa.int32()))]), {"at": MOMENT, "n": [1]}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_types_of_slices(form, grow, store):
+    columns = [pa.field(name, kind) for name, (kind, _) in KEPT.items()]
+    if form == "iceberg":
+        columns.append(pa.field("clock", pa.time64("us")))
+    values = [*(value for _, value in KEPT.values()), *([time(23, 59, 59, 1)] if form == "iceberg" else [])]
+    growing = grow("kinds", columns=columns)
+    growing.add(("+A", *values), ("+A", *[None] * len(values)))
+    (made,) = PublishedStore(store)["kinds"].export_tables(form)
+    first, second = read(form, made.location)
+    assert [first[column.name] for column in columns] == values
+    assert {second[column.name] for column in columns} == {None}
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "named"),
+    [
+        ("iceberg", pa.uint64(), "column value: Iceberg has no type for uint64"),
+        ("iceberg", pa.list_(pa.uint32()), r"column value\[\]: Iceberg has no type for uint32"),
+        ("iceberg", pa.struct([("x", pa.time32("ms"))]), r"column value\.x: Iceberg has no type for time32\[ms\]"),
+        ("iceberg", pa.timestamp("ns", "UTC"), r"column value: Iceberg has no type for timestamp\[ns, tz=UTC\]"),
+        ("iceberg", pa.duration("ms"), r"column value: Iceberg has no type for duration\[ms\]"),
+        ("delta", pa.time64("us"), r"column value: Delta has no type for time64\[us\]"),
+    ],
+)
+def test_types_that_a_format_has_not(form, kind, named, grow, store):
+    grow("kinds", columns=[pa.field("value", kind)])
+    with pytest.raises(InvalidInput, match=f"^dataset kinds: {named}, and a history keeps its types: "):
+        PublishedStore(store)["kinds"].export_tables(form)
+    assert not list(Path(store.location, ".tables").rglob("*.json"))
+
+
+def test_an_iceberg_table_says_how_to_read_it(growing, published, store):
+    (made,) = published.export_tables("iceberg")
+    properties = StaticTable.from_metadata(made.location).properties
+    assert properties["gc.enabled"] == "false"  # nobody may delete files of the dataset
+    assert properties["read.parquet.vectorization.enabled"] == "false"  # apache/iceberg#17135
+    assert properties["comment"].endswith("In Spark, compare times by unix_millis(column): see apache/iceberg#18173")
+    hint = Path(store.location, ".tables/iceberg/odf/numbers/metadata/version-hint.text")
+    assert made.location == f"file://{hint.parent}/{hint.read_text()}.metadata.json"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_lost_slice_is_not_named_by_a_table(form, growing, published):
+    published.export_tables(form)
+    growing.add(("+A", 3, "three")).unlink()
+    with pytest.raises(ChainCorrupted, match="the file is missing"):
+        published.export_tables(form)
+
+
+@pytest.fixture
+def odf(store):
+    def run(*arguments):
+        result = CliRunner().invoke(app, [*map(str, arguments), "--store", store.location])
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
+
+    return run
+
+
+def test_from_the_command_line(growing, odf, store, tmp_path, monkeypatch):
+    said = odf("export", "numbers", "--as", "delta", "--current", "-o", tmp_path / "lake", "--table", "shop.n")
+    head = growing.dataset.head()[:13]
+    assert said.splitlines() == [
+        f"numbers: table shop.n as of block {head} created: 1 slice, 2 rows; {tmp_path}/lake/delta/shop/n",
+        f"numbers: table shop.n_current as of block {head} created: 2 rows; {tmp_path}/lake/delta/shop/n_current",
+    ]
+    for name, value in {"TYPE": "sql", "URI": f"sqlite:///{tmp_path}/c.db", "WAREHOUSE": f"file://{tmp_path}"}.items():
+        monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKE__{name}", value)
+    from pyiceberg import catalog as catalogs
+    from pyiceberg.utils.config import Config
+
+    monkeypatch.setattr(catalogs, "_ENV_CONFIG", Config())  # which was read at the first import
+    odf("export", "numbers", "--as", "iceberg", "--catalog", "lake")
+    with load_catalog("lake") as lake:
+        assert len(lake.load_table("odf.numbers").scan().to_arrow()) == 2
+    # Tables in the store disturb nothing that works on it.
+    odf("export", "numbers", "--as", "iceberg")
+    assert odf("verify", "numbers").startswith("numbers: ok")
+    assert odf("gc").startswith("0 items")
+    assert [entry["name"] for entry in json.loads(odf("list", "--format", "json"))] == ["numbers"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--as iceberg --since 0", "a table has all records: leave out --since and --as-of with --as iceberg"),
+        ("--as csv --current", "--current, --table and --catalog are for --as iceberg and delta, not for csv"),
+        ("--as delta --catalog lake", "only Iceberg has catalogs: leave the catalog out for delta"),
+        ("--as delta --table n", "table 'n': name it NAMESPACE.TABLE, of letters, digits and underscores"),
+        ("--as iceberg --catalog lack", r"pyiceberg's configuration has no catalog lack \(known: "),
+        ("--as iceberg -o s3://bucket/x", "s3://bucket/x: the catalog in SQLite needs a folder of this machine"),
+        ("--as delta -o s3://bucket/x", "s3://bucket/x: Delta tables name slices by relative paths: name a folder"),
+        ("--as iceberg -o x --catalog lake", "the catalog says where its tables lie: name a folder or a catalog"),
+    ],
+)
+def test_wrong_arguments(arguments, message, growing, odf):
+    with pytest.raises(InvalidInput, match=message):
+        odf("export", "numbers", *arguments.split())
+
+
+@pytest.mark.parametrize(("form", "library"), [("iceberg", "pyiceberg"), ("delta", "deltalake")])
+def test_a_missing_library_is_named(form, library, growing, published, monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == library]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(
+        InvalidInput, match=rf"^{library} is not installed: `pip install 'airflow-provider-odf\[{form}\]"
+    ):
+        published.export_tables(form)
+
+
+def test_tables_over_a_bucket(growing, store, tmp_path, monkeypatch):
+    with serving_s3() as endpoint:
+        use(endpoint, monkeypatch)
+        copied = CliRunner().invoke(app, ["copy", f"{store.location}/numbers", "s3://bucket/store"])
+        assert copied.exit_code == 0, copied.output
+        there = PublishedStore(type(store).open("s3://bucket/store", tmp_path / "work"))["numbers"]
+        with pytest.raises(InvalidInput, match=r"s3://bucket/store/\.tables: the catalog in SQLite needs a folder of "):
+            there.export_tables("iceberg")
+        (iceberg,) = there.export_tables("iceberg", folder=str(tmp_path / "lake"))
+        keys = {"s3.endpoint": endpoint, "s3.access-key-id": "key", "s3.secret-access-key": "secret"}
+        rows = StaticTable.from_metadata(iceberg.location, {**keys, "s3.region": "us-east-1"}).scan().to_arrow()
+        assert sorted(rows["id"].to_pylist()) == [1, 2]
+        (delta,) = there.export_tables("delta")
+        assert delta.location == "s3://bucket/store/.tables/delta/odf/numbers"
+        assert [row["id"] for row in read("delta", delta.location)] == [1, 2]
+        assert there.export_tables("delta")[0].change == "unchanged"
