@@ -97,6 +97,22 @@ $(STORES)/ready:
 test-stores: setup $(STORES)/ready ## Run stores on servers of S3, Azure and Google Cloud Storage by other makers; needs Go and npm
 	@PATH=$(STORES):$(STORES)/node_modules/.bin:$$PATH $(UV) run --frozen pytest -m stores $(ARGS)
 
+# Readers of exported tables, of the newest versions for which there are extensions of Iceberg and Delta.
+TABLES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/tables-1
+TABLES_JARS := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 io.delta:delta-spark_4.1_2.13:4.2.0 \
+	io.delta:delta-storage:4.2.0 org.xerial:sqlite-jdbc:3.50.3.0
+
+$(TABLES)/ready:
+	@$(UV) venv --quiet --clear --python 3.11 $(TABLES)
+	@$(UV) pip install --quiet --python $(TABLES)/bin/python pyspark==4.1.3 pyarrow "pandas<3" duckdb==1.5.5 pytz \
+		duckdb-extensions==1.5.5 $(patsubst %,duckdb-extension-%==1.5.5,avro iceberg delta)
+	@for jar in $(TABLES_JARS); do mvn -q -B dependency:copy -Dartifact=$$jar -DoutputDirectory=$(TABLES)/jars || exit 1; done
+	@touch $@
+
+.PHONY: test-tables
+test-tables: setup $(TABLES)/ready ## Read exported Iceberg and Delta tables by DuckDB and Spark; needs Maven
+	@ODF_TABLE_READERS=$(TABLES) $(UV) run --frozen pytest -m tables $(or $(ARGS),tests/reading)
+
 # Servers of YARN, of the version that pyspark has the clients of, and what they need beside these.
 YARN := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/yarn-3.5.0
 YARN_JARS := org.apache.hadoop:hadoop-client-minicluster:3.5.0 \

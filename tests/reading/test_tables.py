@@ -258,7 +258,7 @@ def test_from_the_command_line(growing, odf, store, tmp_path, monkeypatch):
     # Tables in the store disturb nothing that works on it.
     odf("export", "numbers", "--as", "iceberg")
     assert odf("verify", "numbers").startswith("numbers: ok")
-    assert odf("gc").startswith("0 items")
+    assert odf("gc") == ""
     assert [entry["name"] for entry in json.loads(odf("list", "--format", "json"))] == ["numbers"]
 
 
