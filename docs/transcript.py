@@ -24,6 +24,7 @@ _TIMEOUT = 300
 _CHANGING = (
     (re.compile(r"\bf16[0-9a-f]{2,}"), "HASH"),
     (re.compile(r"\bdid:odf:\w+"), "ID"),
+    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
     (re.compile(r"\b(candidate|rejected|replaced)-[0-9a-f]{16}\b"), r"\1-KEY"),
     (re.compile(r"\bby [\w.-]+@[\w.-]+, "), "by USER, "),
     (re.compile(r"─+|-{4,}"), "-"),

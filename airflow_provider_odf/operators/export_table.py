@@ -33,7 +33,8 @@ class ExportTableOperator(OdfOperator):
     """
 
     template_fields: Sequence[str] = (
-        *(*OdfOperator.template_fields, "form", "table", "folder", "catalog", "catalog_properties"),
+        *OdfOperator.template_fields,
+        *("form", "table", "folder", "catalog", "catalog_properties"),
     )
 
     def __init__(

@@ -11,6 +11,7 @@ from unittest.mock import MagicMock
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException, ParamValidationError
+from pyiceberg.table import StaticTable
 
 from airflow_provider_odf.chain.codec import decode_frame
 from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
@@ -61,6 +62,7 @@ def test_nothing_in_the_folder_is_left_out(dags):
     loaders = {"odf.py", "odf_errors.py"}
     assert {f.name for f in EXAMPLES.glob("*.py")} == {
         *loaders,
+        "export_table.py",
         "forward_changes.py",
         "merge_parquet.py",
         "push_records.py",
@@ -68,7 +70,8 @@ def test_nothing_in_the_folder_is_left_out(dags):
         "start_on_change.py",
         "watch_health.py",
     }
-    by_hand = ["forward_changes", "merge_parquet", "push_records", "read_on_spark", "start_on_change", "watch_health"]
+    by_hand = ["export_table", "forward_changes", "merge_parquet", "push_records", "read_on_spark"]
+    by_hand += ["start_on_change", "watch_health"]
     assert sorted(dags.dags) == sorted([*POLLED, *PUSHED, *by_hand])
     manifests = {f.name.partition(".")[0] for f in EXAMPLES.glob("*.yaml")}
     assert manifests == {*POLLED, *PUSHED, "odf"}
@@ -111,6 +114,35 @@ def test_a_consumer_reads_each_record_once(dags, store):
     newer.write_text("measured_at,station,level_cm,rising\n2026-05-03T00:00:00Z,Weser,181,n\n")
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
     assert forwarded() == ("success", 1)
+
+
+def test_a_publication_reaches_the_iceberg_table(dags, store):
+    def export():
+        dag_run = dags.dags["export_table"].test()
+        (ti,) = dag_run.get_task_instances()
+        return str(ti.state), ti.xcom_pull(task_ids="export")
+
+    assert export()[0] == "failed"  # there is no dataset yet
+    assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
+    state, made = export()
+    (table,) = made.pop("tables")
+    assert (state, made) == ("success", {"dataset": "river-levels", "head": store.dataset("river-levels").head()})
+    assert (table["name"], table["records"], table["change"]) == ("odf.river_levels", 11, "created")
+    levels = StaticTable.from_metadata(table["location"]).scan().to_arrow().sort_by("offset")
+    assert levels["level_cm"].to_pylist() == [row["level_cm"] for row in tail_rows(store.dataset("river-levels"), 100)]
+    (event,) = outlet_events("river-levels-table")
+    assert (event["head"], event["tables"]) == (made["head"], [table])
+    assert export()[1]["tables"][0]["change"] == "unchanged"
+
+
+def outlet_events(name):
+    """What the events of an asset say."""
+    from airflow.models.asset import AssetEvent, AssetModel
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        events = session.query(AssetEvent).join(AssetModel, AssetModel.id == AssetEvent.asset_id)
+        return [event.extra for event in events.filter(AssetModel.name == name)]
 
 
 def test_every_block_has_the_manifest_version_of_the_setting(dags, store, one_jvm, monkeypatch):

@@ -3,11 +3,14 @@
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
+from pyiceberg.catalog import load_catalog
 
 from airflow_provider_odf import (
     ContractTestOperator,
+    ExportTableOperator,
     MergeOperator,
     PollingSourceOperator,
     PublishOperator,
@@ -19,8 +22,12 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetId
+from tests.chain.conftest import Growing
 from tests.cycle import derivatives
 from tests.manifests import appending
+
+TABLE = ("form", "table", "folder", "catalog", "catalog_properties")
+APPEND, ID = model.MergeStrategyAppend(), pa.field("id", pa.int64())
 
 
 @pytest.fixture
@@ -170,6 +177,27 @@ def test_verifying_a_damaged_dataset_fails_without_retries(derived):
         VerifyOperator(task_id="verify", dataset="orders", store=derived).execute({})
 
 
+def test_a_table_goes_to_the_catalog_of_the_properties(tmp_path):
+    dataset = Growing(Store.open(tmp_path / "store").create(DatasetAlias.parse("acme/a-b")), APPEND, [ID])
+    dataset.add(("+A", 7))
+    lake = {"type": "sql", "uri": f"sqlite:///{tmp_path}/lake.db", "warehouse": f"file://{tmp_path}/lake"}
+    export = ExportTableOperator(
+        task_id="export", dataset="acme/a-b", store=str(tmp_path / "store"), form="iceberg", catalog_properties=lake
+    )
+    made = export.execute({})
+    assert [(table["name"], table["records"]) for table in made["tables"]] == [("acme.a_b", 1)]
+    with load_catalog("odf", **lake) as catalog:
+        assert catalog.load_table("acme.a_b").scan().to_arrow()["id"].to_pylist() == [7]
+    (read,) = export.task_lineage().inputs
+    assert read.facets["version"].datasetVersion == made["head"]
+
+
+def test_a_table_without_columns_says_so(derived):
+    export = ExportTableOperator(task_id="export", dataset="orders", store=derived, form="delta")
+    with pytest.raises(AirflowFailException, match="dataset orders has no columns yet: run it first"):
+        export.execute({})
+
+
 @pytest.mark.parametrize(
     ("operator", "fields"),
     [
@@ -179,6 +207,7 @@ def test_verifying_a_damaged_dataset_fails_without_retries(derived):
         (TransformOperator, ("dataset", "manifest", "store", "contract")),
         (VerifyOperator, ("dataset", "manifest", "store", "contract")),
         (PublishOperator, ("dataset", "manifest", "store", "contract", "candidate")),
+        (ExportTableOperator, ("dataset", "manifest", "store", "contract", *TABLE)),
     ],
 )
 def test_templated_fields(operator, fields):
