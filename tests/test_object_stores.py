@@ -152,3 +152,18 @@ def test_a_fork_of_a_process_that_has_asked_is_refused_and_does_not_hold_up_its_
     assert refusal.startswith("s3://bucket: this process was forked from one that has used an object store")
     assert refusal.endswith("set `[openlineage] execute_in_thread = True`")
     assert content == "b'name'"
+
+
+def test_parameters_for_other_libraries(monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://elsewhere")
+    options = {"region": "eu-central-1", "endpoint": "http://127.0.0.1:1", "skip_signature": False}
+    access = object_stores.Access("a connection", options, lambda: {"access_key_id": "key", "token": None})
+    monkeypatch.setattr(object_stores, "_access_of", lambda bucket: access if bucket == "s3://lake" else None)
+    assert object_stores.parameters("s3://lake") == {
+        "region": "eu-central-1",
+        "endpoint": "http://127.0.0.1:1",
+        "skip_signature": "False",
+        "access_key_id": "key",
+        "allow_http": "True",
+    }
+    assert object_stores.parameters("s3://other")["endpoint"] == "http://elsewhere"

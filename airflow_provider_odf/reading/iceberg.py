@@ -163,6 +163,11 @@ class IcebergTables(Tables):
             table = self._catalog.load_table(name)
         except NoSuchTableError:
             return None
+        except FileNotFoundError as e:
+            raise InvalidInput(
+                f"table {'.'.join(name)}: the catalog names a metadata file that is missing: {e}; if the tables have "
+                "moved, drop the table, or remove its folder with catalog.db, and export again"
+            ) from e
         if table.properties.get(DATASET_ID) != source.id:
             raise shared.not_ours(".".join(name), source)
         return table

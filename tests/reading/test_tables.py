@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import DeltaTable, QueryBuilder, write_deltalake
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import StaticTable
 from typer.testing import CliRunner
@@ -22,7 +22,7 @@ from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidI
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.reading.dataset import PublishedDataset
 from airflow_provider_odf.reading.store import PublishedStore
-from tests.s3 import serving_s3, use
+from tests.s3 import guarded_s3, use
 
 pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records:UserWarning")
 
@@ -152,6 +152,33 @@ def test_a_store_that_moved_gets_its_tables_anew(form, growing, published, store
     moved = PublishedStore(type(store).open(tmp_path / "elsewhere"))["numbers"]
     (made,) = moved.export_tables(form, folder=str(tmp_path / "lake"))
     assert (made.change, [r["id"] for r in read(form, made.location)]) == ("replaced", [1, 2])
+
+
+def test_tables_that_moved_with_their_store(growing, published, store, tmp_path):
+    published.export_tables("iceberg")
+    published.export_tables("delta")
+    shutil.move(store.location, tmp_path / "elsewhere")
+    moved = PublishedStore(type(store).open(tmp_path / "elsewhere"))["numbers"]
+    (delta,) = moved.export_tables("delta")
+    assert (delta.change, [r["id"] for r in read("delta", delta.location)]) == ("unchanged", [1, 2])
+    with pytest.raises(InvalidInput, match=r"odf\.numbers: the catalog names a metadata file that is missing: "):
+        moved.export_tables("iceberg")
+    shutil.rmtree(tmp_path / "elsewhere/.tables/iceberg")
+    assert moved.export_tables("iceberg")[0].change == "created"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_others_change_is_undone(form, growing, published, store):
+    (made,) = published.export_tables(form)
+    if form == "iceberg":
+        folder = f"{store.location}/.tables/iceberg"
+        with load_catalog("odf", type="sql", uri=f"sqlite:///{folder}/catalog.db") as catalog:
+            catalog.load_table("odf.numbers").delete("id = 1")
+    else:
+        write_deltalake(made.location, pa.table({"id": pa.array([9], pa.int64())}), mode="append", schema_mode="merge")
+    (made,) = published.export_tables(form)
+    assert (made.change, [r["id"] for r in read(form, made.location)]) == ("replaced", [1, 2])
+    assert len(list(Path(growing.dataset.location, "data").iterdir())) == 1
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -292,15 +319,18 @@ def test_a_missing_library_is_named(form, library, growing, published, monkeypat
 
 
 def test_tables_over_a_bucket(growing, store, tmp_path, monkeypatch):
-    with serving_s3() as endpoint:
-        use(endpoint, monkeypatch)
+    with guarded_s3() as server:
+        use(server.endpoint, monkeypatch)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", server.key)
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", server.secret)
         copied = CliRunner().invoke(app, ["copy", f"{store.location}/numbers", "s3://bucket/store"])
         assert copied.exit_code == 0, copied.output
         there = PublishedStore(type(store).open("s3://bucket/store", tmp_path / "work"))["numbers"]
         with pytest.raises(InvalidInput, match=r"s3://bucket/store/\.tables: the catalog in SQLite needs a folder of "):
             there.export_tables("iceberg")
         (iceberg,) = there.export_tables("iceberg", folder=str(tmp_path / "lake"))
-        keys = {"s3.endpoint": endpoint, "s3.access-key-id": "key", "s3.secret-access-key": "secret"}
+        keys = {"s3.endpoint": server.endpoint, "s3.access-key-id": server.key}
+        keys["s3.secret-access-key"] = server.secret
         rows = StaticTable.from_metadata(iceberg.location, {**keys, "s3.region": "us-east-1"}).scan().to_arrow()
         assert sorted(rows["id"].to_pylist()) == [1, 2]
         (delta,) = there.export_tables("delta")
