@@ -116,6 +116,7 @@ def test_a_consumer_reads_each_record_once(dags, store):
     assert forwarded() == ("success", 1)
 
 
+@pytest.mark.skipif(IS_OLDEST, reason="the catalog in SQLite needs SQLAlchemy 2, which Airflow 3.0 does not allow")
 def test_a_publication_reaches_the_iceberg_table(dags, store):
     def export():
         dag_run = dags.dags["export_table"].test()

@@ -36,6 +36,9 @@ def history(grow, store):
     growing.add(("-R", 1, *values, None), ("+A", 3, *values, "new"), event_times=times)
     for form in ("iceberg", "delta"):
         dataset.export_tables(form, current=True)
+    grow("plain").add(("+A", 1, "one"), ("+A", 2, "two"))  # Iceberg reads nested columns by another reader
+    PublishedStore(store)["plain"].export_tables("iceberg")
+    PublishedStore(store)["plain"].export_tables("delta")
     return dataset
 
 
@@ -61,6 +64,7 @@ def test_rows_of_other_readers(reader, history, store, tmp_path):
             quoted = '"offset"' if reader == "duckdb" else "`offset`"
             condition = condition.format(offset=quoted)
             queries[f"{form} {name}"] = f"SELECT * FROM {form}_kinds WHERE {condition} ORDER BY {quoted}"
+        queries[f"{form} plain"] = f"SELECT * FROM {form}_plain ORDER BY id"
         queries[f"{form} current"] = f"SELECT * FROM {form}_kinds_current ORDER BY id"
     environment = Path(os.environ["ODF_TABLE_READERS"])
     files = {str(tmp_path / name): query for name, query in queries.items()}
@@ -71,6 +75,7 @@ def test_rows_of_other_readers(reader, history, store, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
 
     rows, current = history.history().to_table(), history.current().to_table()
+    plain = PublishedStore(store)["plain"].history().to_table()
 
     def read(name, expected):
         with pa.ipc.open_file(tmp_path / name) as file:
@@ -80,6 +85,7 @@ def test_rows_of_other_readers(reader, history, store, tmp_path):
     for form in ("iceberg", "delta"):
         for name, offsets in {**chosen, "exact": [0, 2, 3]}.items():
             assert (form, name, read(f"{form} {name}", rows)) == (form, name, rows.take(offsets).to_pylist())
+        assert (form, read(f"{form} plain", plain)) == (form, plain.to_pylist())
         assert (form, read(f"{form} current", current)) == (form, current.sort_by("id").to_pylist())
     assert rows["later"].to_pylist() == [None, None, None, "new"]
     assert sorted(current["id"].to_pylist()) == [2, 3]
