@@ -331,8 +331,16 @@ def test_tables_over_a_bucket(growing, store, tmp_path, monkeypatch):
         (iceberg,) = there.export_tables("iceberg", folder=str(tmp_path / "lake"))
         keys = {"s3.endpoint": server.endpoint, "s3.access-key-id": server.key}
         keys["s3.secret-access-key"] = server.secret
-        rows = StaticTable.from_metadata(iceberg.location, {**keys, "s3.region": "us-east-1"}).scan().to_arrow()
+        keys["s3.region"] = "us-east-1"
+        rows = StaticTable.from_metadata(iceberg.location, keys).scan().to_arrow()
         assert sorted(rows["id"].to_pylist()) == [1, 2]
+        glue = {"glue.region": "us-east-1", "glue.endpoint": server.endpoint, "glue.access-key-id": server.key}
+        glue |= {"type": "glue", "glue.secret-access-key": server.secret, "warehouse": "s3://bucket/lake"}
+        changes = [there.export_tables("iceberg", properties=glue)[0].change for _ in range(2)]
+        with load_catalog("any", **keys, **glue) as catalog:
+            in_glue = catalog.load_table("odf.numbers")
+            assert (changes, in_glue.metadata_location[:17]) == (["created", "unchanged"], "s3://bucket/lake/")
+            assert sorted(in_glue.scan().to_arrow()["id"].to_pylist()) == [1, 2]
         (delta,) = there.export_tables("delta")
         assert delta.location == "s3://bucket/store/.tables/delta/odf/numbers"
         assert [row["id"] for row in read("delta", delta.location)] == [1, 2]
