@@ -117,6 +117,7 @@ class IcebergTables(Tables):
         from pyiceberg.expressions import AlwaysTrue
 
         table = self._load(name, source)  # before the chain is read, which then is no older
+        before = table.metadata_location if table is not None else None
         scan = source.history()
         columns, present, has_deletes = self.columns(scan), set[str](), False
         for task in table.scan().plan_files() if table is not None else ():
@@ -132,11 +133,9 @@ class IcebergTables(Tables):
                 open_table.delete(AlwaysTrue(), about)
             if files.new:
                 open_table.add_files(list(files.new), about, check_duplicate_files=False)
-            is_changed = bool(open_table._updates)
         change = "created" if table is None else "replaced" if files.is_rewritten else "appended"
-        return self._exported(
-            name, scan, change if is_changed else "unchanged", slices=len(files.new), records=files.records
-        )
+        made = self._exported(name, scan, change, slices=len(files.new), records=files.records)
+        return made._replace(change="unchanged") if made.location == before else made
 
     def current(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
         table = self._load(name, source)
