@@ -126,6 +126,19 @@ $(YARN)/ready:
 test-yarn: setup $(YARN)/ready ## Run applications on a YARN cluster, in client and in cluster deploy mode; needs Maven
 	@ODF_YARN_JARS=$(YARN) $(UV) run --frozen pytest -m yarn $(ARGS)
 
+# A broker of Kafka, and what it needs.
+KAFKA := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/kafka-4.1.0
+
+$(KAFKA)/ready:
+	@mvn -q -B dependency:copy -Dartifact=org.apache.kafka:kafka_2.13:4.1.0 -DoutputDirectory=$(KAFKA)
+	@mvn -q -B dependency:copy -Dartifact=org.apache.kafka:kafka_2.13:4.1.0:pom -DoutputDirectory=$(KAFKA)
+	@mvn -q -B -f $(KAFKA)/kafka_2.13-4.1.0.pom dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(KAFKA)
+	@touch $@
+
+.PHONY: test-kafka
+test-kafka: setup $(KAFKA)/ready ## Run a DAG that consumes from a Kafka broker; needs Maven
+	@ODF_KAFKA_JARS=$(KAFKA) $(UV) run --frozen pytest -m kafka tests/examples $(ARGS)
+
 .PHONY: torture
 torture: setup ## Flip random bits in files that runs keep, and make random faults of an object store, and look at the next run
 	@$(UV) run --frozen pytest -m torture -s $(ARGS)

@@ -177,6 +177,25 @@ _OPTIONS = {
     "container_memory": _option("Memory limit of a Container fetch step, such as 2g. Empty: no limit.", default="2g"),
     "container_cpus": _option("CPU limit of a Container fetch step. Empty: no limit.", default="1"),
     "container_timeout": _option("Maximum run time of a container in seconds.", default="3600", kind="float"),
+    "ethereum_nodes": _option(
+        "Nodes of Ethereum chains, for EthereumLogs steps without ``nodeUrl``: chain ids with URLs, separated by "
+        "commas. URLs may have templates.",
+        example="1=https://mainnet.example.org/${{ env.NODE_KEY }}",
+    ),
+    "ethereum_block_stride": _option(
+        "Maximum number of blocks in one request for logs. It is halved while a node refuses requests.",
+        default="100000",
+        kind="integer",
+    ),
+    "ethereum_newest": _option(
+        "Newest block whose logs are read: ``latest``, ``safe`` or ``finalized``.", default="latest"
+    ),
+    "mqtt_idle": _option(
+        "Seconds without a message after which a poll of MQTT topics ends.", default="1", kind="float"
+    ),
+    "mqtt_timeout": _option(
+        "Maximum seconds that a poll reads MQTT messages. The next poll continues.", default="60", kind="float"
+    ),
     "still_rejected": _option(
         "How a poll ends while the newest input is rejected or held back: ``fail`` or ``skip``. The rejection ends "
         "when the source, the manifest, the contract or ``odf.yaml`` changes, "

@@ -81,10 +81,11 @@ def _poll(cycle: Cycle, manifest: Manifest, state: ChainState, digest: str | Non
 
 @dataclass(frozen=True)
 class _Recorded:
-    """How far a source was read: its state, and the block that records it."""
+    """How far a source was read: its state, and the block that records it, published or of a rejected candidate."""
 
     state: model.SourceState | None
     block_hash: str
+    is_published: bool = True
 
 
 @dataclass(frozen=True)
@@ -126,6 +127,7 @@ class _PolledSource:
                     dataset_id=self.dataset_id,
                     discarded=self.discarded,
                     past_states=lambda: self._recorded(position.block_hash),
+                    is_published=position.is_published,
                 ),
             )
         except SourceError as e:
@@ -148,7 +150,7 @@ class _PolledSource:
         )
         if stamps not in (None, rejection.record.stamps):
             return self.after(published)
-        return self.after(_Recorded(rejection.source_state, rejection.block_hash))
+        return self.after(_Recorded(rejection.source_state, rejection.block_hash, is_published=False))
 
     def _place(self, at: tuple[str, ...]) -> Place:
         """Return the place of a value of the fetch step in the manifest."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from airflow_provider_odf.datafusion import determinism, json_functions, json_operators, types
+from airflow_provider_odf.datafusion import determinism, ethereum_functions, json_functions, json_operators, types
 from airflow_provider_odf.datafusion.json_functions import PREFIX
 from airflow_provider_odf.datafusion.query_text import ONLY_QUERIES, QueryProblem, Word, position_of, problem, words
 from airflow_provider_odf.errors import InvalidInput
@@ -75,6 +75,7 @@ def session(
         runtime = runtime.with_disk_manager_specified(scratch)
     context = SessionContext(config, runtime)
     json_functions.register(context)
+    ethereum_functions.register(context)
     return context
 
 

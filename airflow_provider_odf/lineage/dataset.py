@@ -181,8 +181,10 @@ def _source_names(fetch: model.FetchStep, base: str) -> DatasetNames | None:
             return uri.from_uri(known, base=base)
         case Naming.GLOB:
             return uri.from_glob(written, base=base)
+        case Naming.IMAGE | Naming.LITERAL if _TEMPLATE.search(written):
+            return None
         case Naming.IMAGE:
-            return None if _TEMPLATE.search(written) else web.image(written)
+            return web.image(written)
         case Naming.LITERAL:
             host, _, name = written.partition("://")[2].partition("/")
             return DatasetNames(Identifier(f"{written.partition('://')[0]}://{host}", name))

@@ -13,10 +13,10 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
-from airflow_provider_odf import object_stores
+from airflow_provider_odf import ethereum_events, object_stores
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest import fetch_steps as f
-from airflow_provider_odf.manifest import time_format
+from airflow_provider_odf.manifest import log_filter, time_format
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.manifest.findings import Finding, rule, valid
 from airflow_provider_odf.manifest.template import Environment, masked
@@ -53,8 +53,8 @@ class FetchKind(Generic[Step]):
     templates as written, and None if lineage has no name for such sources.
     """
 
-    module: str | None = None
-    """Name of the module of ``source/``, see `source.fetchers.Fetcher`; None if no run can fetch such steps yet."""
+    module: str
+    """Name of the module of ``source/``, see `source.fetchers.Fetcher`."""
     label: Callable[[Step], str] = lambda step: step.kind
     rules: Callable[[Step], Iterator[Finding]] = lambda step: iter(())
     identity: Callable[[Step], object] = lambda step: step
@@ -66,6 +66,8 @@ class FetchKind(Generic[Step]):
     """Order of the files of a step, which data in the chain fixes."""
     one_of: tuple[str, ...] = ()
     """Fields of which a step needs one."""
+    reads: str | None = None
+    """Read step for its files, if they have one format."""
 
 
 def kind_of(step: f.FetchStep) -> FetchKind[Any]:
@@ -73,18 +75,10 @@ def kind_of(step: f.FetchStep) -> FetchKind[Any]:
     return FETCH_KINDS[step.kind]
 
 
-def supported() -> str:
-    """Return the kinds of steps that can be fetched, as messages list them."""
-    *others, last = (kind for kind, row in FETCH_KINDS.items() if row.module is not None)
-    return f"{', '.join(others)} or {last}"
-
-
 @rule
 def check(step: f.FetchStep) -> Iterator[Finding]:
     """Yield what is wrong with a fetch step."""
     yield from kind_of(step).rules(step)
-    if kind_of(step).module is None:
-        yield Finding((), f"{step.kind} is not supported yet: runs will fail", f"use {supported()}", is_warning=True)
     if message := lacks(step, "`"):
         yield Finding((), message)
 
@@ -207,6 +201,48 @@ def _container(fetch: f.FetchStepContainer) -> Iterator[Finding]:
     yield from _variables(fetch.env)
 
 
+def _mqtt_rules(step: f.FetchStepMqtt) -> Iterator[Finding]:
+    for field in ("host", "username", "password"):
+        yield from _template((field,), getattr(step, field))
+    yield from _topic_filters(step.topics)
+
+
+@rule
+def _topic_filters(topics: Sequence[f.MqttTopicSubscription]) -> Iterator[Finding]:
+    if not topics:
+        yield Finding(("topics",), "`topics` is empty", "write at least one topic")
+    for index, topic in valid(enumerate(topics)):
+        path = ("topics", index, "path")
+        yield from _template(path, topic.path)
+        levels = masked(topic.path).split("/")
+        if not topic.path or "#" in "".join(levels[:-1]) or any(len(x) > 1 and set(x) & set("+#") for x in levels):
+            yield Finding(path, "not a topic filter", "write `+` for one whole level, or `#` as the last level")
+
+
+def _logs_rules(step: f.FetchStepEthereumLogs) -> Iterator[Finding]:
+    yield from _node(step.node_url)
+    yield from _parsed("filter", step.filter, lambda text: log_filter.parse(text, str.encode))
+    yield from _parsed("signature", step.signature, ethereum_events.split)
+
+
+@rule
+def _node(url: str | None) -> Iterator[Finding]:
+    yield from _template(("node_url",), url)
+    if url is None or url.lstrip().startswith("${{"):
+        return
+    if url.partition("://")[0].lower() not in ("http", "https") or not _has_host(url):
+        yield Finding(("node_url",), "not a URL over http or https", "write it as in `https://node.example.org`")
+
+
+@rule
+def _parsed(field: str, text: str | None, parse: Callable[[str], object]) -> Iterator[Finding]:
+    try:
+        if text is not None:
+            parse(text)
+    except InvalidInput as e:
+        yield Finding((field,), str(e))
+
+
 @rule
 def _image(image: str) -> Iterator[Finding]:
     yield from _template(("image",), image)
@@ -295,10 +331,22 @@ FETCH_KINDS: Mapping[str, FetchKind[Any]] = MappingProxyType({
         naming=Naming.IMAGE,
     ),
     "Mqtt": FetchKind[f.FetchStepMqtt](
+        module="mqtt",
+        rules=_mqtt_rules,
+        # A state names a batch of messages that was read, whatever the topics.
+        identity=lambda step: None,
         label=lambda step: f"mqtt://{step.host}:{step.port} {', '.join(topic.path for topic in step.topics)}",
         address=_topics,
         naming=Naming.LITERAL,
     ),
-    "EthereumLogs": FetchKind[f.FetchStepEthereumLogs](one_of=("chain_id", "node_url")),
+    "EthereumLogs": FetchKind[f.FetchStepEthereumLogs](
+        module="ethereum_logs",
+        label=lambda step: "logs of " + (urls.public(step.node_url) if step.node_url else f"chain {step.chain_id}"),
+        rules=_logs_rules,
+        # Another node has the same blocks, and a changed filter is that of later blocks.
+        identity=lambda step: step.chain_id,
+        one_of=("chain_id", "node_url"),
+        reads="Parquet",
+    ),
 })  # fmt: skip
 """Kind of a fetch step -> its row, in the order of their numbers in metadata blocks."""

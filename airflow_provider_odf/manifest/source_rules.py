@@ -33,6 +33,10 @@ _KEY = re.compile(r"\bMAP<(\w+)")
 @rule_of(m.SetPollingSource)
 def _fetch(source: m.SetPollingSource) -> Findings:
     yield from (finding.under("fetch") for finding in fetch_kinds.check(source.fetch))
+    kind = fetch_kinds.kind_of(source.fetch).reads
+    if kind not in (None, source.read.kind) and not source.prepare:
+        message = f"{source.fetch.kind} gives {kind}, which {source.read.kind} cannot read"
+        yield Finding(("read",), message, f"use `read: {{kind: {kind}}}`")
 
 
 @rule_of(m.PrepStepPipe)

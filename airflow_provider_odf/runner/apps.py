@@ -17,6 +17,7 @@ ENGINE_MODULES = (
         "column_rules.py",
         "error_conversion.py",
         "errors.py",
+        "ethereum_events.py",
         "file_status.py",
         "fsync.py",
         "instant.py",

@@ -96,7 +96,7 @@ def _fetch(image: Image, context: Context) -> SourceFiles:
     """Run the container until it has no more data, and return the output of each run as an input."""
     context.options.check_allowed("Container", f"{image.label}: fetch step")
     fetched: list[SourceFile] = []
-    for index in range(context.options.container_batches):
+    for index in range(context.options.batches):
         try:
             file, has_more = _run(image, context, index)
         except SourceError as e:
@@ -109,7 +109,7 @@ def _fetch(image: Image, context: Context) -> SourceFiles:
         if not has_more:
             return context.result(*fetched)
         context = replace(context, state=file.state)
-    limit = f"{image.label}: has more data after {context.options.container_batches} runs: the next poll continues"
+    limit = f"{image.label}: has more data after {context.options.batches} runs: the next poll continues"
     return context.result(*fetched, warnings=(limit,), has_more=True)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from airflow_provider_odf.errors import InvalidInput, OdfError, SourceError, SourceUnavailable
+from airflow_provider_odf.errors import OdfError, SourceError, SourceUnavailable
 from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest.template import Environment
 from airflow_provider_odf.source.fetching import UNKNOWN, Context, Fetch, Watched
@@ -38,19 +38,16 @@ class Fetcher(Protocol):
 
 
 def _fetcher(step: FetchStep) -> Any:
-    """Return the `Fetcher` of a step, None if there is none."""
-    name = fetch_kinds.kind_of(step).module
-    return None if name is None else import_module(f".{name}", __package__)
+    """Return the `Fetcher` of a step."""
+    return import_module(f".{fetch_kinds.kind_of(step).module}", __package__)
 
 
 def fetch_of(step: FetchStep, context: Context) -> Fetch:
     """Return how to fetch a step.
 
-    :raises InvalidInput: a template cannot be filled, or such steps are not supported.
+    :raises InvalidInput: a template cannot be filled, or a library is not installed.
     """
-    fetcher: Fetcher | None = _fetcher(step)
-    if fetcher is None:
-        raise InvalidInput(f"fetch step {step.kind} is not supported: use {fetch_kinds.supported()}")
+    fetcher: Fetcher = _fetcher(step)
     return fetcher.prepare(step, context)
 
 

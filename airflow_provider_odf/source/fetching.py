@@ -89,6 +89,8 @@ class Context:
     past_states: Callable[[], Collection[str]] | None = None
     """Returns the values of all states of the source in the chain, with repetitions. It is called only if a glob
     matches files that sort before ingested ones."""
+    is_published: bool = True
+    """Whether a published block has the state; else a rejected candidate."""
     allows: Callable[[str], bool] | None = None
     """Whether a redirect may lead to a URL; None if the author of the manifest chose the source."""
     unpacks_gzip: bool = False

@@ -54,8 +54,20 @@ class Options:
     container_memory: str = "2g"
     container_cpus: str = "1"
     container_timeout: float = 3600
-    container_batches: int = 1000
-    """Maximum runs of a container in one poll, while it has more data."""
+    batches: int = 1000
+    """Maximum runs of a container, and batches of logs, in one poll, while there is more data."""
+    batch_records: int = 10_000
+    """Number of messages or logs after which an input ends and the next one begins."""
+    ethereum_nodes: Mapping[str, str] = field(default_factory=dict)
+    """Chain id -> URL of a node, for steps without ``nodeUrl``."""
+    ethereum_block_stride: int = 100_000
+    """Maximum number of blocks in one request for logs."""
+    ethereum_newest: str = "latest"
+    """Newest block to read: ``latest``, ``safe`` or ``finalized``."""
+    mqtt_idle: float = 1
+    """Time without a message after which a poll ends."""
+    mqtt_timeout: float = 60
+    """Maximum time that a poll reads messages."""
     private_redirects: bool = False
     """Whether a redirect may lead into a narrower network than the source's own URL."""
     outside_links: bool = False
@@ -119,6 +131,19 @@ def _seconds(text: str) -> float:
     return float(text)
 
 
+def _count(text: str) -> int:
+    if not text.isdigit() or not int(text):
+        raise ValueError("must be a whole number above 0")
+    return int(text)
+
+
+def _nodes(text: str) -> dict[str, str]:
+    pairs = [part.strip().partition("=") for part in text.split(",") if part.strip()]
+    if any(not chain.isdigit() or not url for chain, _, url in pairs):
+        raise ValueError("must be chain ids with URLs, as in 1=https://node.example.org, 137=https://…")
+    return {chain: url for chain, _, url in pairs}
+
+
 def _steps(text: str) -> frozenset[str]:
     kinds = {step.lower(): step for step in _STEPS}
     parts = [part.strip() for part in text.split(",") if part.strip()]
@@ -168,6 +193,11 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "container_memory": ("container_memory", str),
     "container_cpus": ("container_cpus", str),
     "container_timeout": ("container_timeout", _seconds),
+    "ethereum_nodes": ("ethereum_nodes", _nodes),
+    "ethereum_block_stride": ("ethereum_block_stride", _count),
+    "ethereum_newest": ("ethereum_newest", _one_of("latest", "safe", "finalized")),
+    "mqtt_idle": ("mqtt_idle", _seconds),
+    "mqtt_timeout": ("mqtt_timeout", _seconds),
     "still_rejected": ("still_rejected", _one_of("fail", "skip")),
 }
 

@@ -1,8 +1,8 @@
 """Source states: how far a source was read, as the chain records it (SourceState).
 
 ``odf/etag`` and ``odf/last-modified`` are kinds of the specification, with values like those of the reference
-implementation. Three kinds are our own: ``odf/content-hash`` for sources without a version, ``odf/event-time`` for a
-glob ordered by event time, and ``odf/push-id`` for data pushed with an id.
+implementation. Four kinds are our own: ``odf/content-hash`` for sources without a version, ``odf/event-time`` for a
+glob ordered by event time, ``odf/batch`` for messages, and ``odf/push-id`` for data pushed with an id.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ ETAG = "odf/etag"
 LAST_MODIFIED = "odf/last-modified"
 CONTENT_HASH = "odf/content-hash"
 EVENT_TIME = "odf/event-time"
+BATCH = "odf/batch"
 PUSH_ID = "odf/push-id"
 
 SOURCE_NAME = "default"
@@ -77,5 +78,6 @@ _LABELS = {
     ETAG: "Version of the source (ETag)",
     LAST_MODIFIED: "Source was modified",
     CONTENT_HASH: "Hash of the source's content",
+    BATCH: "Batch of messages",
     PUSH_ID: "Pushed with the id",
 }

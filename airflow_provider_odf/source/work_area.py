@@ -5,6 +5,7 @@
 | ``INPUT`` | what tasks exchange: files of a poll or push | until they were merged or cannot be merged |
 | ``SCRATCH`` | files of one process, such as slices that a merge is writing | until its end, or the next one |
 | ``SAVEPOINT`` | cache of fetched files, see `savepoint` | at any time, since the source still has its data |
+| ``SPOOL`` | messages that their source no longer has, see `spool` | until a published block records them |
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from airflow_provider_odf.closed_files import make_folders
 from airflow_provider_odf.owned_folders import owned_directory, sweep, was_killed
 
-INPUT, SCRATCH, SAVEPOINT = "poll-", "merge-", "savepoint-"
+INPUT, SCRATCH, SAVEPOINT, SPOOL = "poll-", "merge-", "savepoint-", "spool-"
 """Prefixes of the names of folders."""
 
 ABANDONED = 7 * 24 * 3600

@@ -53,6 +53,8 @@ _SOURCES = (
 )
 
 _WEB = """\
+Sources of `EthereumLogs`, and of `Mqtt` with a template as host, have no name.
+
 The naming specification has no rule for HTTP, FTP and containers. These names never contain user information, query
 parameters whose value a template filled in, parameters of a signature (`X-Amz-…`, `sig` and the like), or parameters
 with a [sensitive name](../how-to/use-secrets.md#what-is-masked). Paths have one spelling: `%7E` and `~` are the same. A

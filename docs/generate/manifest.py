@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from airflow_provider_odf.manifest.fetch_kinds import FETCH_KINDS
 from airflow_provider_odf.manifest.json_schema import manifest_schema
 from docs.generate.markdown import NOTICE, code, from_rst, table
 from docs.generate.properties import meaning
@@ -93,9 +92,6 @@ def _section(name: str, definition: dict[str, Any]) -> Iterator[str]:
     yield f"### {short(name)}\n"
     if about := definition.get("description"):
         yield from_rst(about) + "\n"
-    kind = FETCH_KINDS.get(name.removeprefix("FetchStep"))
-    if kind is not None and kind.module is None:
-        yield "Accepted in manifests, but not supported yet: running the dataset is an error that says so.\n"
     required = definition.get("required", ())
     rows = [
         (code(key), _type(value), "yes" if key in required else "", meaning(name, key))

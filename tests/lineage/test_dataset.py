@@ -101,6 +101,10 @@ def test_what_people_say_of_a_dataset(tmp_path: Path):
             ),
             Identifier("mqtt://h:1883", "a/b,/,s"),
         ),
+        (
+            model.FetchStepMqtt(host="${{ env.H }}", port=1, topics=(model.MqttTopicSubscription(path="a"),)),
+            None,
+        ),
         (model.FetchStepUrl(url="https://h/d/${{ env.A || 'x/y?z' }}/x?b=1"), Identifier("https://h", "/d")),
         (model.FetchStepUrl(url="https://${{ env.HOST }}/d/x"), None),
         (model.FetchStepUrl(url="data/${{ env.YEAR }}/x.csv"), Identifier("file", "/dags/data")),

@@ -129,17 +129,33 @@ def manifest(**parts: str) -> str:
             "{kind: Container, image: 'i:${{ x }}'}",
             ["m.yaml:8:39: `image`: invalid expression x in the template (use env.NAME, a number or 'text')"],
         ),
-        ("{kind: EthereumLogs, filter: x}", ["m.yaml:8:7: EthereumLogs needs `chainId` or `nodeUrl`"]),
+        (
+            "{kind: Mqtt, host: '${{ env.H }}', port: 1, topics: [{path: a/+/b}, {path: '#'}, {path: '$share/g/a/#'}]}",
+            [],
+        ),
+        ("{kind: Mqtt, host: h, port: 1, topics: []}", ["m.yaml:8:45: `topics` is empty (write at least one topic)"]),
+        (
+            "{kind: Mqtt, host: h, port: 1, topics: [{path: a#}, {path: '#/a'}, {path: a+/b}]}",
+            [
+                f"m.yaml:8:{at}: not a topic filter (write `+` for one whole level, or `#` as the last level)"
+                for at in (61, 73, 88)
+            ],
+        ),
+        (
+            "{kind: Mqtt, host: h, port: 1, password: '${{ x }}', topics: [{path: a}]}",
+            ["m.yaml:8:55: `password`: invalid expression x in the template (use env.NAME, a number or 'text')"],
+        ),
+        (
+            "{kind: EthereumLogs, nodeUrl: wss://h}",
+            [
+                "m.yaml:8:44: not a URL over http or https (write it as in `https://node.example.org`)",
+                "m.yaml:10:13: EthereumLogs gives Parquet, which Csv cannot read (use `read: {kind: Parquet}`)",
+            ],
+        ),
     ],
 )
 def test_fetch(outcome: Callable[..., Any], fetch: str, problems: list[str]) -> None:
     assert outcome(manifest(fetch=fetch)).problems == problems
-
-
-def test_a_kind_that_no_run_can_fetch_is_a_warning(outcome: Callable[..., Any]) -> None:
-    got = outcome(manifest(fetch="{kind: Mqtt, host: h, port: 1883, topics: [{path: a}]}"))
-    assert (got.names, got.problems) == (["a"], [])
-    assert got.warnings == ["m.yaml:8:7: Mqtt is not supported yet: runs will fail (use Url, FilesGlob or Container)"]
 
 
 @pytest.mark.parametrize("url", ["data/a.csv", "/data/a.csv", "../a.csv", "file:a.csv", "file:///a.csv"])

@@ -172,7 +172,7 @@ def test_nothing_is_hidden(outcome: Callable[..., Any], text: str, problems: lis
             id="no schema but a misspelled one",
         ),
         pytest.param(
-            poll(fetch="{kind: EthereumLogs, nodeURI: x}"),
+            poll(fetch="{kind: EthereumLogs, nodeURI: x}", read="{kind: Parquet}"),
             "m.yaml:8:35: unknown key `nodeURI` in EthereumLogs (did you mean `nodeUrl`?)",
             id="no node but a misspelled one",
         ),
@@ -181,7 +181,7 @@ def test_nothing_is_hidden(outcome: Callable[..., Any], text: str, problems: lis
 def test_what_follows_from_an_error_is_none(outcome: Callable[..., Any], text: str, problem: str) -> None:
     got = outcome(text)
     assert got.problems == [problem]
-    assert [warning for warning in got.warnings if "EthereumLogs is not supported yet" not in warning] == []
+    assert got.warnings == []
 
 
 def test_names_and_inputs_of_manifests_that_are_invalid_otherwise(outcome: Callable[..., Any]) -> None:

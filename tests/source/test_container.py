@@ -118,7 +118,7 @@ def test_more_data_are_fetched_batch_by_batch(run, poller):
     assert poller.content(polled) == [b"row 1\n", b"row 2\n", b"row 3\n"]
     assert [file.state.value for file in polled.files] == ["1", "2", "3"]
     assert not polled.has_more
-    polled = run(script, container_batches=2, env=(model.EnvVar(name="X", value="1"),))
+    polled = run(script, batches=2, env=(model.EnvVar(name="X", value="1"),))
     assert len(polled.files) == 2
     assert polled.has_more
     assert polled.warnings == (f"{IMAGE}: has more data after 2 runs: the next poll continues",)

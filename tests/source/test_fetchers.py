@@ -14,19 +14,12 @@ from airflow_provider_odf.source import url
 def test_each_kind_of_the_specification_has_a_row():
     steps = get_args(get_args(model.FetchStep)[0])
     assert list(fetch_kinds.FETCH_KINDS) == [step.model_fields["kind"].default for step in steps]
-    fetched = {kind: row.module for kind, row in fetch_kinds.FETCH_KINDS.items() if row.module}
-    assert fetched == {"Url": "url", "FilesGlob": "files_glob", "Container": "container"}
-    assert fetch_kinds.supported() == "Url, FilesGlob or Container"
+    modules = [row.module for row in fetch_kinds.FETCH_KINDS.values()]
+    assert modules == ["url", "files_glob", "container", "mqtt", "ethereum_logs"]
 
 
 def test_each_scheme_that_a_manifest_may_have_is_fetched():
     assert set(url.SCHEMES) == set(fetch_kinds.SCHEMES)
-
-
-def test_other_kinds_are_refused(poller):
-    step = model.FetchStepMqtt(host="h", port=1883, topics=(model.MqttTopicSubscription(path="a/#"),))
-    with pytest.raises(InvalidInput, match=r"^fetch step Mqtt is not supported: use Url, FilesGlob or Container$"):
-        poller(step)
 
 
 def test_other_schemes_are_refused(poller):

@@ -32,6 +32,11 @@ def test_every_option_can_be_set():
         "container_memory": "",
         "container_cpus": "2",
         "container_timeout": "60",
+        "ethereum_nodes": "1=https://a.example/?k=v, 137=http://b",
+        "ethereum_block_stride": "500",
+        "ethereum_newest": "safe",
+        "mqtt_idle": "0.5",
+        "mqtt_timeout": "9",
         "still_rejected": "skip",
     }
     expected = Options(
@@ -48,6 +53,11 @@ def test_every_option_can_be_set():
         container_memory="",
         container_cpus="2",
         container_timeout=60,
+        ethereum_nodes={"1": "https://a.example/?k=v", "137": "http://b"},
+        ethereum_block_stride=500,
+        ethereum_newest="safe",
+        mqtt_idle=0.5,
+        mqtt_timeout=9,
         still_rejected="skip",
     )
     assert set(texts) == set(OPTIONS)
