@@ -324,13 +324,13 @@ _NO_POSITION = "no date (2026-05-01), no time with a zone (2026-05-01T08:00:00Z)
 
 def _advice(text: str) -> str:
     """Return what a text may have meant: a date without dashes or zeros, a time without its zone."""
-    parts = re.fullmatch(r"(\d{4})-?(\d{1,2})-?(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?Z?)?", text.strip())
-    if parts is None:
+    parts = re.fullmatch(r"(\d{4})(-?)(\d{1,2})\2(\d{1,2})(?:[T ](\d{1,2}):(\d{2})(?::(\d{2}))?Z?)?", text.strip())
+    if parts is None or not (parts[2] or len(parts[3]) == len(parts[4]) == 2):  # 202611 has no day
         return ""
-    year, month, day, hour, minute, second = (int(part or 0) for part in parts.groups())
+    year, month, day, hour, minute, second = (int(parts[n] or 0) for n in (1, 3, 4, 5, 6, 7))
     with suppress(ValueError):
         moment = datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - a zone is what it lacks
-        return f": did you mean {moment.isoformat()}Z?" if parts[4] else f": did you mean {moment.date()}?"
+        return f": did you mean {moment.isoformat()}Z?" if parts[5] else f": did you mean {moment.date()}?"
     return ""
 
 

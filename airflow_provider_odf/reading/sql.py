@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.reading.sql_catalog import Datasets
 
 _FIRST_WORDS = ("SELECT", "WITH", "VALUES", "EXPLAIN", "TABLE", "(")
+_CHANGES = ("INSERT", "UPDATE", "DELETE", "MERGE", "COPY")
 _TO_LIST = "`odf list`, or .datasets at the prompt, lists the datasets; `odf show NAME`, or .schema NAME, the columns"
 _OPTIONS = {
     # Names have upper and lower case, and Parquet's statistics do not tell of NaN.
@@ -75,8 +76,9 @@ class Sql:
         if first is None:
             raise InvalidInput("query: it is empty")
         if not first.is_word(*_FIRST_WORDS):
-            meant = nearest(first.text.upper(), _FIRST_WORDS)
-            advice = f"did you mean {meant}?" if meant else _TO_LIST
+            meant = nearest(first.text.upper(), _FIRST_WORDS) if not first.is_word(*_CHANGES) else None
+            hint = "`odf push` adds rows" if first.is_word(*_CHANGES) else _TO_LIST
+            advice = f"did you mean {meant}?" if meant else hint
             raise InvalidInput(f"query: {first.text[:40]}: {ONLY_QUERIES} ({advice})")
         check_dates(text, "query")
         check_operators(text, "query")

@@ -98,6 +98,12 @@ def test_neither_a_time_nor_a_hash(chain, text, message):
         block_as_of(chain[0], text)
 
 
+@pytest.mark.parametrize("month", ["2024-05", "202405"])
+def test_a_month_is_no_date_of_its_first_days(chain, month):
+    with pytest.raises(InvalidInput, match=f"^as of: '{month}' is {re.escape(NO_POSITION)}$"):
+        block_as_of(chain[0], month)
+
+
 @pytest.mark.parametrize("day", ["2024-05-02", date(2024, 5, 2)])
 def test_a_date_is_the_end_of_its_day(chain, day):
     dataset, hashes = chain

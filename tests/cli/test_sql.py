@@ -85,6 +85,10 @@ def test_more_rows_than_a_table_has(odf, numbers):
     [
         ("SELECT 1 FROM nope", "no dataset nope in "),
         ('SELECT idd FROM "odd-numbers"', "query, 1:8: No field named idd."),
+        (
+            "DELETE FROM x",
+            "query: DELETE: only queries (SELECT, WITH, VALUES, UNION) are allowed (`odf push` adds rows)",
+        ),
         ("DROP TABLE x", "query: DROP: only queries (SELECT, WITH, VALUES, UNION) are allowed (`odf list`"),
         (
             'SELECT a.id, b.id FROM "odd-numbers" a, "odd-numbers" b',
