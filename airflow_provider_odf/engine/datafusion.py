@@ -13,7 +13,6 @@ from functools import partial, reduce
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from airflow_provider_odf.datafusion import determinism, types
 from airflow_provider_odf.datafusion.plan import INPUT, TransformPlan, installed_version, plan, plan_transform
@@ -22,6 +21,7 @@ from airflow_provider_odf.datafusion.run import Job
 from airflow_provider_odf.engine.arrow_tasks import in_tasks
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.spark_internals import heap_bytes, is_remote
+from airflow_provider_odf.engine.spark_version import from_arrow_schema, to_arrow_schema
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep, Transform
 from airflow_provider_odf.read_steps import Types
@@ -140,7 +140,7 @@ def _preprocess(spark: SparkSession, frame: DataFrame, transform: Transform, rea
 
 def _columns(frames: Mapping[str, DataFrame], unit: str = "ms") -> dict[str, pa.Schema]:
     """Return the columns of frames as DataFusion gets them. Slices have times in milliseconds."""
-    arrow = {name: to_arrow_schema(frame.schema, timezone="UTC") for name, frame in frames.items()}
+    arrow = {name: to_arrow_schema(frame.schema) for name, frame in frames.items()}
     return {
         name: pa.schema([pa.field(f.name, types.to_datafusion(f.type, unit)) for f in schema])
         for name, schema in arrow.items()

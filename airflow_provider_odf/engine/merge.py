@@ -176,7 +176,7 @@ class _Merge:
         """
         if self._stored is None or not self._request.merge.traits.retracts_missing_rows:
             return None
-        from pyspark.sql.pandas.types import from_arrow_schema
+        from airflow_provider_odf.engine.spark_version import from_arrow_schema
 
         columns = pa.schema([field.with_nullable(True) for field in list(self._stored)[3:]])
         return self._spark.createDataFrame([], from_arrow_schema(columns))

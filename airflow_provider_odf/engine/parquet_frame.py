@@ -17,9 +17,9 @@ import pyarrow.types as pt
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 from airflow_provider_odf import object_stores
+from airflow_provider_odf.engine.spark_version import from_arrow_type, to_arrow_schema
 from airflow_provider_odf.errors import InvalidQuery, StorageError
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records.schema import READ_AS
@@ -106,7 +106,7 @@ def _read_in_tasks(spark: SparkSession, paths: Sequence[str], types: st.StructTy
     step = max(1, sum(sizes) // (_SIZE_OF_NUMBER * len(tasks)))
     number = spark.range(0, step * len(tasks), 1, len(tasks)).where(f"id % {step} = 0").selectExpr(f"id DIV {step}")
     columns = types.toNullable()
-    task = partial(_rows_of_task, tasks, to_arrow_schema(columns, timezone="UTC"), row)
+    task = partial(_rows_of_task, tasks, to_arrow_schema(columns), row)
     return number.mapInArrow(task, columns.add(row, st.LongType()) if row else columns)
 
 

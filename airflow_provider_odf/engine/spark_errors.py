@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JJavaError
-from pyspark.errors import ParseException, PySparkException, QueryContextType
+from pyspark.errors import ParseException, PySparkException, PythonException, QueryContextType
 from pyspark.errors.exceptions.captured import CapturedException
 
 from airflow_provider_odf.error_conversion import quoted_system_error, storage_error, system_error
@@ -166,7 +166,7 @@ def _raised_in_worker(error: BaseException, kind: type[Exception]) -> str | None
     name = re.escape(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins."))
     for failure in _chain(error):
         raised = re.findall(rf"(?m)^{name}: (.*)$", str(failure))
-        is_of_python = failure.getCondition() == "PYTHON_EXCEPTION" or "[PYTHON_EXCEPTION]" in str(failure)
+        is_of_python = isinstance(failure, PythonException) or "[PYTHON_EXCEPTION]" in str(failure)
         if is_of_python and raised:
             return str(raised[-1])
     return None

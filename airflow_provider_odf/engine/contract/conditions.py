@@ -234,20 +234,6 @@ def count_of(condition: Condition, values: Iterator[Any]) -> Count:
     return Count(next(values), next(values))
 
 
-def first_rows(shown: Shown, offset: str, where: str = "") -> Iterator[str]:
-    """Yield SQL for the first failing rows, and for the offsets of more."""
-    row = f"struct({offset}, {shown.text or 'CAST(NULL AS STRING)'}, {shown.row})"
-    yield f"min_by({row}, {offset}, {MOST_SAMPLES}) {where}"
-    yield f"min_by({offset}, {offset}, {MOST_OFFSETS}) {where}"
-
-
-def samples_of(parts: Sequence[Sequence[Any]]) -> Samples:
-    """Return the samples of pairs of rows and offsets."""
-    rows = sorted((Sample(*row) for first, _ in parts for row in first or ()), key=lambda sample: sample.offset)
-    offsets = sorted(offset for _, more in parts for offset in more or ())
-    return Samples(tuple(rows[:MOST_SAMPLES]), tuple(offsets[:MOST_OFFSETS]))
-
-
 MASK = "***"
 """What reports show in place of a sensitive value."""
 

@@ -180,7 +180,7 @@ def _spark_schema(message: str | None) -> T.StructType | None:
     """
     if not message:
         return None
-    from pyspark.sql.pandas.types import from_arrow_schema
+    from airflow_provider_odf.engine.spark_version import from_arrow_schema
 
     try:
         return from_arrow_schema(decode(message))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +21,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from airflow_provider_odf.engine import spark_internals
 from airflow_provider_odf.engine.contract.conditions import (
     ERRORS,
+    MOST_OFFSETS,
+    MOST_SAMPLES,
     Aggregate,
     Condition,
     ConditionTest,
@@ -28,17 +31,18 @@ from airflow_provider_odf.engine.contract.conditions import (
     Found,
     Key,
     Reference,
+    Sample,
     Samples,
+    Shown,
     Values,
     complete,
     count_of,
-    first_rows,
     group_columns,
     measures_of_groups,
-    samples_of,
 )
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.session import setting
+from airflow_provider_odf.engine.spark_version import version
 from airflow_provider_odf.engine.sql import Sql, text
 
 _SHARE_OF_HEAP = 4
@@ -141,11 +145,7 @@ class ByKey:
         keys = groups.orderBy("m0").limit(_MOST_KEYS).select(*self._names)
         same = " AND ".join(f"{c} <=> {name}" for c, name in zip(self.columns, self._names, strict=True))
         rows = suspects.join(F.broadcast(keys), F.expr(same), "left_semi")
-        try:
-            measures = (f"{sql} AS s{i}" for i, sql in enumerate(first_rows(tested.shown, self.offset)))
-            return samples_of(rows.selectExpr(*measures).collect())
-        except ERRORS:  # a column that only the samples need cannot be read
-            return Samples()
+        return _first(rows, {0: ("true", tested.shown)}, self.offset).get(0, Samples())
 
     def _groups(self, rows: DataFrame, *measures: Sql) -> DataFrame:
         """Return one row per key: its number of rows as ``__rows``, its measures as ``m0`` and so on."""
@@ -206,18 +206,41 @@ class ByRow:
         if not conditions:
             return {}
         frame, flags = _judged(self.frame, {index: t.condition for index, t in conditions.items()}, self.tested)
+        return _first(frame, {i: (flag, conditions[i].shown) for i, flag in flags.items()}, self.offset)
+
+
+def _first(frame: DataFrame, failing: Mapping[int, tuple[Sql, Shown]], offset: Sql) -> dict[int, Samples]:
+    """Return the first failing rows of conditions, and the offsets of more; none if a column that only these need
+    cannot be read.
+
+    :param failing: SQL that is true for the failing rows of a condition, and what is shown of them.
+    :param offset: SQL for the order of the rows.
+    """
+    rows = {i: f"struct({offset}, {s.text or 'CAST(NULL AS STRING)'}, {s.row})" for i, (_, s) in failing.items()}
+    try:
+        if version(frame.sparkSession) < (4, 2):  # its min_by returns one row
+            return {i: _in_turn(frame.where(flag), rows[i], offset) for i, (flag, _) in failing.items()}
         measures = [
-            sql
-            for index, flag in flags.items()
-            for sql in first_rows(conditions[index].shown, self.offset, f"FILTER (WHERE {flag})")
+            f"min_by({row}, {offset}, {most}) FILTER (WHERE {failing[i][0]}) AS s{i}_{most}"
+            for i in failing
+            for row, most in ((rows[i], MOST_SAMPLES), (offset, MOST_OFFSETS))
         ]
         # Aggregates that keep several rows are slow: they only get failing rows.
-        failing = frame.where(" OR ".join(f"({flag})" for flag in flags.values()))
-        try:
-            row = failing.selectExpr(*(f"{sql} AS s{i}" for i, sql in enumerate(measures))).collect()[0]
-        except ERRORS:  # a column that only the samples need cannot be read
-            return {}
-        return {index: samples_of([row[2 * i : 2 * i + 2]]) for i, index in enumerate(flags)}
+        some = frame.where(" OR ".join(f"({flag})" for flag, _ in failing.values()))
+        [found] = some.selectExpr(*measures).collect()
+    except ERRORS:
+        return {}
+    return {i: _samples(found[f"s{i}_{MOST_SAMPLES}"], found[f"s{i}_{MOST_OFFSETS}"]) for i in failing}
+
+
+def _in_turn(frame: DataFrame, row: Sql, offset: Sql) -> Samples:
+    found = frame.orderBy(F.expr(offset)).limit(MOST_OFFSETS).selectExpr(f"{row} AS row").collect()
+    return _samples([row for (row,) in found[:MOST_SAMPLES]], [row[0] for (row,) in found])
+
+
+def _samples(rows: Sequence[Sequence[Any]] | None, offsets: Sequence[int] | None) -> Samples:
+    samples = sorted((Sample(*row) for row in rows or ()), key=lambda sample: sample.offset)
+    return Samples(tuple(samples), tuple(sorted(offsets or ())))
 
 
 def _judged(frame: DataFrame, conditions: Mapping[int, Condition], tested: Sql) -> tuple[DataFrame, dict[int, Sql]]:

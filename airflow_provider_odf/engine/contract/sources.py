@@ -17,7 +17,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from airflow_provider_odf.column_rules import RESERVED
 from airflow_provider_odf.engine.columnar import budget
@@ -39,6 +38,7 @@ from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.session import setting
 from airflow_provider_odf.engine.spark_errors import message, refusal, root_cause
+from airflow_provider_odf.engine.spark_version import from_arrow_schema
 from airflow_provider_odf.engine.sql import ddl, select
 from airflow_provider_odf.protocol import (
     SERVICE_LEVEL,

@@ -17,6 +17,7 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract import numbers
 from airflow_provider_odf.engine.read.scalar import Formats, scalar
+from airflow_provider_odf.engine.spark_version import TimeType
 from airflow_provider_odf.engine.sql import Sql, matches, when
 
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -30,7 +31,7 @@ TYPES: dict[str, tuple[type[T.DataType], ...]] = {
     "boolean": (T.BooleanType,),
     "timestamp_ntz": (T.TimestampNTZType,),
     "date": (T.DateType,),
-    "time": (T.TimeType,),
+    "time": (TimeType,),
     "bytes": (T.BinaryType,),
     "array": (T.ArrayType,),
     "map": (T.MapType,),
@@ -46,7 +47,7 @@ READ_AS: dict[str, T.DataType] = {
     **dict.fromkeys(("timestamp", "timestamp_tz"), T.TimestampType()),
     "timestamp_ntz": T.TimestampNTZType(),
     "date": T.DateType(),
-    "time": T.TimeType(),
+    "time": TimeType(),
     "boolean": T.BooleanType(),
     "bytes": T.BinaryType(),
     "variant": T.VariantType(),

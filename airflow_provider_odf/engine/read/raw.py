@@ -12,9 +12,9 @@ from typing import Protocol
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from airflow_provider_odf.engine.read.source import CHUNK_BYTES, Chunk, Malformed
+from airflow_provider_odf.engine.spark_version import from_arrow_schema
 
 PLACE = "__place"
 """Column of a raw frame: the line or the record number, from 1."""

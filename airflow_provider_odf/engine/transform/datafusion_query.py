@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from airflow_provider_odf.datafusion import query_text, types
 from airflow_provider_odf.datafusion.plan import TransformPlan
 from airflow_provider_odf.engine import datafusion
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.spark_version import from_arrow_schema
 from airflow_provider_odf.engine.transform.analysis import Linear
 from airflow_provider_odf.engine.transform.inputs import History, Input
 from airflow_provider_odf.engine.transform.query import Analysis, Query

@@ -12,11 +12,11 @@ import pyarrow.types as pt
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from airflow_provider_odf.engine import parquet_frame, spark_internals
 from airflow_provider_odf.engine.current_rows import current_rows
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.spark_version import from_arrow_schema, to_arrow_schema
 from airflow_provider_odf.engine.transform.plan_tree import MARK
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT, OperationColumn
 from airflow_provider_odf.protocol import DatasetVocabulary, HistorySlice, MergeStrategy, TransformRequestInput
@@ -69,7 +69,7 @@ class History:
     @cached_property
     def arrow(self) -> pa.Schema:
         """The columns in Spark's types, all of them optional."""
-        return to_arrow_schema(self.types.toNullable(), timezone="UTC")
+        return to_arrow_schema(self.types.toNullable())
 
     @property
     def key(self) -> tuple[str, ...]:
