@@ -118,6 +118,9 @@ class HttpStorage:
     def adopt(self, name: str, source: Path | str) -> NoReturn:
         self._refuse(name)
 
+    def sync(self, folder: str = "") -> NoReturn:
+        self._refuse(folder)
+
     def remove(self, name: str, modified: float) -> NoReturn:
         self._refuse(name)
 

@@ -21,6 +21,9 @@ from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import CommitConflict, InvalidInput
 from airflow_provider_odf.fsync import fsync
 
+_NEW_FOLDERS = 3
+"""Folders above that of a dataset that are synced with its first head: account, store, and what the store is in."""
+
 
 @dataclass(frozen=True)
 class LocalStorage:
@@ -119,6 +122,7 @@ class LocalStorage:
         target = self.root / name
         with storage_errors(target):
             if file_status.touch(target):
+                fsync(target.parent)
                 return False
             with durable_files.pending(target, data) as pending:
                 return durable_files.link(pending, target)
@@ -127,11 +131,18 @@ class LocalStorage:
         target, source = self.root / name, Path(source)
         with storage_errors(target):
             durable_files.make_directory(target.parent)
-            if not file_status.touch(target) and not durable_files.move(source, target):
+            if file_status.touch(target):
+                fsync(target.parent)
+            elif not durable_files.move(source, target):
                 with durable_files.pending(target, source) as pending:
                     durable_files.link(pending, target)
             file_status.touch(target)
             source.unlink(missing_ok=True)
+
+    def sync(self, folder: str = "") -> None:
+        path = self.root / folder
+        with storage_errors(path), contextlib.suppress(FileNotFoundError):
+            fsync(path)
 
     def remove(self, name: str, modified: float) -> bool:
         path = self.root / name
@@ -164,6 +175,10 @@ class LocalStorage:
                     f"{self.root / file} points to {current}, expected {expected}: another writer moved it; run again"
                 )
             if new is not None:
+                self.sync()
+                if expected is None and name == "head":  # a new dataset, perhaps in a new store
+                    for folder in self.root.parents[:_NEW_FOLDERS]:
+                        fsync(folder)
                 self.put(file, new.encode("ascii"))
             elif current is not None:
                 with storage_errors(self.root / file):

@@ -307,6 +307,9 @@ class ObjectStorage:
             except FileNotFoundError:
                 raise StorageError(f"{source}: no such object: run again") from None
 
+    def sync(self, folder: str = "") -> None:
+        """Do nothing: what was written stays."""
+
     def remove(self, name: str, modified: float) -> bool:
         info = self._stat(name)
         if info is None or info.modified > modified:

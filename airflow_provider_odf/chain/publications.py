@@ -229,6 +229,7 @@ def record(dataset: Dataset, publication: Publication) -> Entry:
         **({"base": publication.base} if publication.base is not None else {}),
     }
     info_files.put(dataset, FOLDER, publication.block_hash, content, entry.name)
+    dataset.storage.sync("info")  # which has the folder
     return entry
 
 

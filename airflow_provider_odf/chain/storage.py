@@ -105,6 +105,11 @@ class Storage(Protocol):
         hash. It may be moved."""
         ...
 
+    def sync(self, folder: str = "") -> None:
+        """Make the names of the files in a folder survive a loss of power, also those that a process has written that
+        was killed before it did so. Nothing builds on a file of another process before."""
+        ...
+
     def remove(self, name: str, modified: float) -> bool:
         """Remove a file unless a writer used it after ``modified``; return whether it was removed."""
         ...

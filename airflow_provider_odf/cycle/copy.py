@@ -142,6 +142,8 @@ class _Copy:
             self._begin(state.dataset_id, written)
         files, size = self._copy_files([part for _, block in blocks for part in _parts(block)])
         infos = self._copy_infos(head)
+        for folder in ("blocks", "data", "checkpoints", "info"):  # with files of an earlier copy that was killed
+            self.target.storage.sync(folder)
         self._move_head(base.head if base is not None else None, head)
         self.store.registry.remember(self.alias, state.dataset_id)
         return Copied(self.target, len(blocks), files, size, infos)

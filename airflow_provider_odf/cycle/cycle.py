@@ -209,6 +209,7 @@ class Cycle:
             dataset = self.store.dataset(self.dataset)
             state = self.states(dataset)
             self.store.check_own(dataset, state.dataset_id)
+            dataset.storage.sync("refs")
             return state
         state = apply(
             self.inputs,
@@ -219,7 +220,9 @@ class Cycle:
             report=report,
             states=self.states,
         )
-        self.states.keep(self.store.dataset(self.dataset), state)
+        dataset = self.store.dataset(self.dataset)
+        self.states.keep(dataset, state)
+        dataset.storage.sync("refs")  # the head may be that of a writer which was killed before it did so
         return state
 
 

@@ -121,11 +121,13 @@ def unused(store: Store, dataset: Dataset, older_than: float, *, is_idle: bool =
 
 
 def find_gone(store: Store, older_than: float, *, is_idle: bool = False) -> list[Garbage]:
-    """Return caches and work folders, older than so many seconds, of datasets that the store had and that are gone, and
-    copies in the exchange of slices of other stores."""
+    """Return caches and work folders, older than so many seconds, of datasets that the store had and that are gone,
+    unfinished entries of the registry, and copies in the exchange of slices of other stores."""
     cutoff = _cutoff(older_than, is_idle)
     shared = _exchanged("copy", "", store.exchange.folder(".cache"))
     items = [item for item in shared if item.name.startswith("+") and item.modified < cutoff]
+    if isinstance(registry := store.registry.storage, LocalStorage):
+        items += _old("", "file", registry.root, f"{PENDING}*", cutoff)
     for alias in map(str, filter(lambda alias: store.get(alias) is None, store.registry.aliases())):
         caches = [*_old(alias, "cache", store.cache(alias), "*", cutoff), *_shared_caches(store, alias, cutoff)]
         items += filter(lambda item: _is_named(item) or item.name in _RECORDS, caches)

@@ -63,6 +63,8 @@ def _inputs(cycle: Cycle, dataset: Dataset, state: ChainState) -> tuple[InputSta
     for item, source in zip(state.transform.inputs, input_datasets(cycle.inputs, state.transform), strict=True):
         before, current = state.query_inputs.get(item.dataset_ref, NOWHERE), cycle.states(source)
         cycle.inputs.check_identity(source, current.dataset_id)
+        if cycle.store.owns(source):
+            source.storage.sync("refs")  # as that of the derivative: what it is computed from must not go back
         check_history(dataset, source, current.head, before)
         states.append(InputState(source, current, before, str(item.alias)))
     return tuple(states)

@@ -13,6 +13,7 @@ import pytest
 from airflow_provider_odf.chain import durable_files
 from airflow_provider_odf.chain.local_storage import LocalStorage
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
+from tests.crash.power_loss import NOTHING, Disk
 
 A, B = "f1620" + "aa" * 32, "f1620" + "bb" * 32
 
@@ -215,3 +216,25 @@ def test_a_store_below_a_file_is_an_error(tmp_path):
 
 def test_uri_is_that_of_the_directory(tmp_path):
     assert LocalStorage(Path("/data/my store")).uri == "file:///data/my%20store"
+
+
+def test_files_of_a_killed_writer_survive_a_loss_of_power_once_a_ref_leads_to_them(
+    storage: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = Disk.of(tmp_path)
+    monkeypatch.setattr(os, "fsync", lambda descriptor: disk.sync(f"/proc/self/fd/{descriptor}"))
+    for name in ("blocks", "data", "info"):  # each is killed before it syncs the names
+        (storage.root / name).mkdir(parents=True, exist_ok=True)
+        (storage.root / name / A).write_text(name)
+        disk.sync(str(storage.root / name / A))
+    (storage.root / "refs").mkdir()
+    (storage.root / "slice").write_text("data")
+    assert storage.put_if_absent(f"blocks/{A}", b"blocks") is False
+    storage.adopt(f"data/{A}", storage.root / "slice")
+    storage.compare_and_set_ref("head", None, A)
+    storage.sync("info")
+    storage.sync("checkpoints")  # which is not there
+    disk.lose_power(NOTHING, 1)
+    disk.close()
+    assert storage.get_ref("head") == A
+    assert [storage.get(f"{name}/{A}") for name in ("blocks", "data", "info")] == [b"blocks", b"data", b"info"]

@@ -145,20 +145,22 @@ def test_caches_and_work_folders_of_a_dataset_that_is_gone(store: Store, dataset
         put(store.scratch(name) / ".turn")
     store.registry.remember(dataset.alias, DID)
     store.registry.remember(DatasetAlias.parse("acme/orders"), DID)
+    put(Path(store.location) / ".datasets" / ".pending-1")
     age(Path(store.location))
 
     def found() -> list[str]:
         return [os.path.relpath(item.path, store.work_area) for item in garbage.find_gone(store, DAY)]
 
-    names = [f".cache/acme/orders/{name}" for name in ("checked-slices", UNKNOWN)]
+    names = ["../.datasets/.pending-1"]  # of a writer that was killed
+    names += [f".cache/acme/orders/{name}" for name in ("checked-slices", UNKNOWN)]
     names += [f"acme/orders/{name}" for name in ("poll-1", ".turn")]
     assert found() == names
     assert garbage.find_gone(store, 3 * DAY) == []
     store.forget(DatasetAlias.parse("acme/orders"))
     gc = ["gc", "--store", store.location]
-    assert "4 items, 40 bytes: odf gc --delete removes them" in CliRunner().invoke(app, gc).stderr
+    assert "5 items, 50 bytes: odf gc --delete removes them" in CliRunner().invoke(app, gc).stderr
     assert found() == names
-    assert "4 items, 40 bytes: deleted" in CliRunner().invoke(app, [*gc, "--delete"]).stderr
+    assert "5 items, 50 bytes: deleted" in CliRunner().invoke(app, [*gc, "--delete"]).stderr
     assert found() == []
     assert (store.scratch("unknown") / "poll-1" / "file").exists()
     assert (store.scratch("prices") / "poll-1" / "file").exists()
