@@ -133,6 +133,7 @@ class _Copy:
             raise DatasetNotFound(f"{self.original.location}: no dataset is there (refs/head is missing)")
         base = replay(self.target) if self.existing is not None else None
         if base is not None and self._has(base, head):
+            self.store.registry.remember(self.alias, base.dataset_id)  # as a copy did not that was killed
             return Copied(self.target, infos=self._copy_infos(base.head))
         if base is None and self.target.origin is None and self.target.storage.names("data"):
             self.store.check_new(self.alias)

@@ -23,6 +23,7 @@ id: urn:prices
 info: {title: Prices, version: 1.0.0}
 models: {prices: {fields: {price: {type: long, minimum: 0}}}}
 """
+SOURCES = ("sku,price\na,1\n", "sku,price\na,2\nb,3\n")
 FILES = {
     "prices.yaml": polled("prices", GLOB, CSV, SNAPSHOT),
     "edited.yaml": snapshot("prices", polling(GLOB, CSV, SNAPSHOT), event("SetInfo", description="edited")),
@@ -33,11 +34,10 @@ FILES = {
         "{datasetRef: prices, alias: p}",
         "{kind: Sql, engine: spark, query: 'SELECT op, event_time, sku, price FROM p WHERE price > 1'}",
     ),
-    "pushed.yaml": pushed("pushed", "{kind: NdJson, schema: [id BIGINT]}"),
-    "1.ndjson": '{"id": 1}\n',
-    "2.ndjson": '{"id": 2}\n',
+    "pushed.yaml": pushed("pushed", CSV),
+    "pushed/1.csv": SOURCES[0],
+    "pushed/2.csv": SOURCES[1],
 }
-SOURCES = ("sku,price\na,1\n", "sku,price\na,2\nb,3\n")
 STORE, COPIES = ("--store", "state/store"), "state/copies"
 
 
@@ -84,7 +84,7 @@ def _hours(odf: Odf) -> None:
 
 
 def _pushed(odf: Odf) -> None:
-    odf("push", "pushed", "1.ndjson", "--manifest", "pushed.yaml", *at(1))
+    odf("push", "pushed", "pushed/1.csv", "--manifest", "pushed.yaml", *at(1))
 
 
 def _copied(odf: Odf) -> None:
@@ -127,7 +127,7 @@ COMMANDS: Mapping[str, Command] = {
     "run": Command(("run", "edited.yaml", *at(2)), _one_hour("prices.yaml")),
     "run, new": Command(("run", "prices.yaml", *at(1)), lambda _: deliver(1), has_fixed_blocks=False),
     "run, contract": Command(("run", "tested", *at(2)), _one_hour("tested")),
-    "push": Command(("push", "pushed", "2.ndjson", "--push-id", "2", *at(2)), _pushed),
+    "push": Command(("push", "pushed", "pushed/2.csv", "--push-id", "2", *at(2)), _pushed),
     "publish": Command(("rejected", "publish", "prices", *STORE), _rejected, code_again=2),
     "discard": Command(("rejected", "discard", "prices", *STORE), _rejected, code_again=2),
     "copy, new": Command(("copy", "state/store/prices", COPIES), _hours),

@@ -96,7 +96,9 @@ def test_a_copy_has_the_same_bytes_and_says_where_it_is_from(there: Store, here:
     assert files(cities(here)) == {**CITIES, "info/copy-of": cities(there).uri.encode()}
     assert verify(cities(here)) == Verified(blocks=6, slices=3, records=9)
     assert here.id_of(cities(here)) == here.registry.get(DatasetAlias.parse("cities")).dataset_id
+    (Path(here.location) / ".datasets/cities").unlink()  # as if the copy was killed just before its end
     assert str(copy(cities(there), here)) == "up to date"
+    assert here.registry.get(DatasetAlias.parse("cities")) is not None
     assert not list(here.scratch("cities").iterdir())
 
 
