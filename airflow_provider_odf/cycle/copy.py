@@ -133,7 +133,8 @@ class _Copy:
             raise DatasetNotFound(f"{self.original.location}: no dataset is there (refs/head is missing)")
         base = replay(self.target) if self.existing is not None else None
         if base is not None and self._has(base, head):
-            self.store.registry.remember(self.alias, base.dataset_id)  # as a copy did not that was killed
+            self.target.storage.sync("refs")  # neither did a copy that was killed, nor did it do what follows
+            self.store.registry.remember(self.alias, base.dataset_id)
             return Copied(self.target, infos=self._copy_infos(base.head))
         if base is None and self.target.origin is None and self.target.storage.names("data"):
             self.store.check_new(self.alias)

@@ -120,6 +120,8 @@ def publish(store: Store, candidate: Candidate, author: Author = NOBODY, decisio
             raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} is not based on the head {head}")
         _move_head(dataset, candidate, _publication(dataset, candidate, author, decision, record))
         head = candidate.candidate
+    else:
+        dataset.storage.sync("refs")  # whoever published it may have been killed before it did so
     candidates.drop_settled(dataset, head, refs)
     candidates.drop_acceptance(dataset, record)
     return head

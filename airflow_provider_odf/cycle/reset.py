@@ -88,6 +88,7 @@ def reset(store: Store, dataset: Dataset, now: Callable[[], Instant] = Instant.n
     def attempt(_: CommitConflict | None) -> Reset:
         planned = plan(dataset)
         store.check_own(dataset, planned.before.dataset_id)
+        dataset.storage.sync("refs")  # the head may be that of a reset which was killed before it did so
         return planned if planned.changes_nothing else _move_head(dataset, planned, now())
 
     done = lost_race.settle(store, str(dataset.alias), attempt)
