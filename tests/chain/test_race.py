@@ -10,6 +10,8 @@ import sys
 import time
 from collections.abc import Sequence
 
+import pytest
+
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.verify import verify
 
@@ -89,20 +91,21 @@ def published(dataset) -> list[str]:
     return [state.value for state in reversed(states) if state is not None]
 
 
-def test_racing_writers(store):
-    writers = [start(store, f"w{n}", 15) for n in range(4)]
+@pytest.mark.parametrize(("count", "commits"), [(4, 15), pytest.param(8, 50, marks=pytest.mark.torture)])
+def test_racing_writers(store, count, commits):
+    writers = [start(store, f"w{n}", commits) for n in range(count)]
     release(writers)
-    outputs = [writer.communicate(timeout=120) for writer in writers]
-    assert [errors for _, errors in outputs] == [""] * 4
+    outputs = [writer.communicate(timeout=500) for writer in writers]
+    assert [errors for _, errors in outputs] == [""] * count
     assert sum(out.count("created\n") for out, _ in outputs) == 1
 
     dataset = store.dataset("raced")
     values = published(dataset)
-    assert sorted(values) == sorted(f"w{n}/{i}" for n in range(4) for i in range(15))
-    for n in range(4):
-        assert [v for v in values if v.startswith(f"w{n}/")] == [f"w{n}/{i}" for i in range(15)]
-    assert verify(dataset).blocks == 62
-    assert replay(dataset).push_states["w0"].value == "w0/14"
+    assert sorted(values) == sorted(f"w{n}/{i}" for n in range(count) for i in range(commits))
+    for n in range(count):
+        assert [v for v in values if v.startswith(f"w{n}/")] == [f"w{n}/{i}" for i in range(commits)]
+    assert verify(dataset).blocks == count * commits + 2
+    assert replay(dataset).push_states["w0"].value == f"w0/{commits - 1}"
 
 
 def test_killed_writers(store):

@@ -9,6 +9,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -34,6 +35,7 @@ def main() -> int:
     journal = Path(options.journal).absolute()
     journal.parent.mkdir(parents=True, exist_ok=True)
     leave_out_pandas()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the folder goes
     print(f"seed {options.seed}, journal {journal}", flush=True)
     folder = tempfile.mkdtemp(prefix="odf-crash-")  # no TemporaryDirectory, whose forks would remove it at their end
     try:
