@@ -35,7 +35,7 @@ def main() -> int:
     journal = Path(options.journal).absolute()
     journal.parent.mkdir(parents=True, exist_ok=True)
     leave_out_pandas()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the folder goes
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     print(f"seed {options.seed}, journal {journal}", flush=True)
     folder = tempfile.mkdtemp(prefix="odf-crash-")  # no TemporaryDirectory, whose forks would remove it at their end
     try:
@@ -46,9 +46,11 @@ def main() -> int:
         for name, fault, number in left[: options.most]:
             _enter(Path(folder, str(options.commands.index(name))))
             _append(journal, _check(benches[name], name, fault, number))
+    except KeyboardInterrupt:
+        print("interrupted: the next start goes on")
     finally:
         os.chdir("/")
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)
     return _summary([*_entries(journal).values()])
 
 
