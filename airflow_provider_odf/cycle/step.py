@@ -48,7 +48,7 @@ def up_to_rejection(
     if rejection.record.is_discarded:
         return UpToDate(f"up to date: the newest {what} was discarded ({rejection.ref})", notices)
     command = candidates.show_command(dataset)
-    why = f" ({'; '.join(rejection.reasons)})" if rejection.reasons else ""
+    why = f": {'; '.join(rejection.reasons)}" if rejection.reasons else ""
     message = f"the newest {what} of {dataset.alias} is still rejected{why}; to inspect it: {command}"
     if cycle.options.still_rejected == "skip":
         return UpToDate(message, notices)

@@ -466,7 +466,7 @@ def test_rejected_data_are_listed_and_explained(tmp_path: Path) -> None:
     # It stays red until somebody decides, without Spark.
     again = odf("run", "cities.yaml", without=("airflow", "pyspark"), code=1, cwd=tmp_path)
     assert again.endswith(
-        "cities: the newest input of cities is still rejected; "
+        "cities: the newest input of cities is still rejected: population: >= 0; "
         "to inspect it: odf rejected show cities --store odf-store\n"
     )
     assert odf("rejected", "discard", "cities", cwd=tmp_path) == f"cities: discarded 2 records of {ref}\n"

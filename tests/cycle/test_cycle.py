@@ -165,7 +165,7 @@ def test_a_contract_stops_new_data_until_source_or_contract_change(
     again = run(prices, runner=NoEngine())
     assert isinstance(again.error, StillRejected)
     assert str(again) == (
-        "the newest input of prices is still rejected; "
+        "the newest input of prices is still rejected: price: >= 0; "
         f"to inspect it: odf rejected show prices --store {store.location}"
     )
     assert str(run(prices, runner=NoEngine(), still_rejected="skip")) == str(again)
