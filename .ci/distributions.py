@@ -24,7 +24,7 @@ def main(folder: Path) -> None:
     heavy = [need for need in needs if re.split(r"[^\w-]", need)[0] in FOR_TASKS]
     if len(heavy) != len(FOR_TASKS):
         raise SystemExit(f"pyproject.toml has not all of {sorted(FOR_TASKS)}, only {heavy}")
-    version = re.search(r'^__version__ = "(.+)"$', (ROOT / "airflow_provider_odf/__init__.py").read_text(), re.M)[1]
+    version = re.search(r'^__version__ = "(.+)"$', (ROOT / "airflow_provider_odf/version.py").read_text(), re.M)[1]
     build = {"build-system": project["build-system"]}
 
     core = project["project"] | {

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.sensors.polling_source import PollingSourceSensor
     from airflow_provider_odf.triggers.dataset_health import DatasetHealthTrigger
     from airflow_provider_odf.triggers.polling_source import PollingSourceTrigger
+    from airflow_provider_odf.version import __version__
 
 __all__ = [
     "ContractTestOperator",
@@ -48,9 +49,9 @@ __all__ = [
     "raise_manifest_errors",
 ]
 
-__version__ = "0.1.0"
 
 _MODULES = {
+    "__version__": "version",
     "ContractTestOperator": "operators.contract_test",
     "DatasetHealthSensor": "sensors.dataset_health",
     "DatasetHealthTrigger": "triggers.dataset_health",

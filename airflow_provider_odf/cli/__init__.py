@@ -16,10 +16,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from airflow_provider_odf import __version__
 from airflow_provider_odf.closed_files import close_to_others
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput, OdfError, UnexpectedError
+from airflow_provider_odf.version import __version__
 from airflow_provider_odf.without_pandas import leave_out_pandas
 
 _COMMANDS = {

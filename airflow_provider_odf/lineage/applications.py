@@ -19,13 +19,14 @@ from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 from openlineage.client.facet_v2 import RunFacet
 from openlineage.client.uuid import generate_new_uuid
 
-from airflow_provider_odf import __version__, protocol
+from airflow_provider_odf import protocol
 from airflow_provider_odf.errors import EngineLost
 from airflow_provider_odf.lineage import jobs
 from airflow_provider_odf.lineage.dataset import Counts
 from airflow_provider_odf.lineage.events import TaskLineage
 from airflow_provider_odf.lineage.facets import output_statistics, sql
 from airflow_provider_odf.redaction import redact
+from airflow_provider_odf.version import __version__
 
 State: TypeAlias = Literal["START", "COMPLETE", "FAIL", "ABORT"]
 

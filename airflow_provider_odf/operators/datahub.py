@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airflow_provider_odf import __version__, settings
+from airflow_provider_odf import settings
 from airflow_provider_odf.hooks.datahub import DataHubHook
 from airflow_provider_odf.redaction import redact
+from airflow_provider_odf.version import __version__
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:

@@ -298,7 +298,7 @@ class PublishedDataset:
         :raises StorageError: the catalog cannot be reached, or a file cannot be written.
         :raises ChainCorrupted: a block or slice is missing or damaged.
         """
-        from airflow_provider_odf.reading.tables import export_tables
+        from airflow_provider_odf.reading.table_export import export_tables
 
         return export_tables(self, form, folder, table, catalog, properties, current)
 

@@ -22,14 +22,13 @@ from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
 from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.reading import tables as shared
-from airflow_provider_odf.reading.tables import BLOCK, ExportedTable, Tables
+from airflow_provider_odf.reading.tables import BLOCK, ExportedTable, Source, Tables
 from airflow_provider_odf.redaction import redact
 
 if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
     from deltalake.transaction import AddAction
 
-    from airflow_provider_odf.reading.dataset import PublishedDataset
     from airflow_provider_odf.reading.scan import Scan
 
 _ACCESS = {
@@ -44,7 +43,7 @@ _ACCESS = {
 
 
 @contextmanager
-def tables(source: PublishedDataset, folder: str | None, *_: object) -> Iterator[Tables]:
+def tables(source: Source, folder: str | None, *_: object) -> Iterator[Tables]:
     """Yield the tables below a folder or URI.
 
     :raises InvalidInput: deltalake is not installed, or the folder is in another bucket than the store.
@@ -80,7 +79,7 @@ class DeltaTables(Tables):
         self._root = root
         self._options = dict(options)
 
-    def history(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
+    def history(self, name: tuple[str, str], source: Source) -> ExportedTable:
         from deltalake import Schema
         from deltalake.transaction import create_table_with_add_actions
 
@@ -108,7 +107,7 @@ class DeltaTables(Tables):
             change = "replaced" if files.is_rewritten else "appended" if added or actions else "unchanged"
         return ExportedTable(".".join(name), location, scan.block, len(actions), files.records, change)
 
-    def current(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
+    def current(self, name: tuple[str, str], source: Source) -> ExportedTable:
         from deltalake import write_deltalake
 
         location, table = self._load(name, source)
@@ -129,7 +128,7 @@ class DeltaTables(Tables):
         change = "created" if table is None else "replaced"
         return ExportedTable(".".join(name), location, scan.block, 0, len(rows), change)
 
-    def _load(self, name: tuple[str, str], source: PublishedDataset) -> tuple[str, DeltaTable | None]:
+    def _load(self, name: tuple[str, str], source: Source) -> tuple[str, DeltaTable | None]:
         from deltalake import DeltaTable
 
         location = posixpath.join(self._root, *name)

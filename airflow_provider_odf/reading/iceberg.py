@@ -19,7 +19,7 @@ from airflow_provider_odf import closed_files, object_stores
 from airflow_provider_odf.error_conversion import storage_errors
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
 from airflow_provider_odf.reading import tables as shared
-from airflow_provider_odf.reading.tables import BLOCK, DATASET_ID, ExportedTable, Tables
+from airflow_provider_odf.reading.tables import BLOCK, DATASET_ID, ExportedTable, Source, Tables
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.wording import listed
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
     from pyiceberg.table import Table, Transaction
 
-    from airflow_provider_odf.reading.dataset import PublishedDataset
     from airflow_provider_odf.reading.scan import Scan
 
 _PROPERTIES = {"commit.retry.num-retries": "0", "commit.manifest-merge.enabled": "true"}
@@ -44,9 +43,7 @@ _ACCESS = {
 
 
 @contextmanager
-def tables(
-    source: PublishedDataset, folder: str | None, catalog: str | None, properties: Mapping[str, str]
-) -> Iterator[Tables]:
+def tables(source: Source, folder: str | None, catalog: str | None, properties: Mapping[str, str]) -> Iterator[Tables]:
     """Yield the tables of a catalog: one of pyiceberg's configuration or of these properties, else that in SQLite in a
     folder of this machine.
 
@@ -113,7 +110,7 @@ class IcebergTables(Tables):
         self._catalog = catalog
         self._has_hints = has_hints
 
-    def history(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
+    def history(self, name: tuple[str, str], source: Source) -> ExportedTable:
         from pyiceberg.expressions import AlwaysTrue
 
         table = self._load(name, source)  # before the chain is read, which then is no older
@@ -137,7 +134,7 @@ class IcebergTables(Tables):
         made = self._exported(name, scan, change, slices=len(files.new), records=files.records)
         return made._replace(change="unchanged") if made.location == before else made
 
-    def current(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
+    def current(self, name: tuple[str, str], source: Source) -> ExportedTable:
         table = self._load(name, source)
         scan = source.current()
         columns = self.columns(scan)
@@ -155,7 +152,7 @@ class IcebergTables(Tables):
                 open_table.overwrite(rows, snapshot_properties=about)
         return self._exported(name, scan, "created" if table is None else "replaced", records=len(rows))
 
-    def _load(self, name: tuple[str, str], source: PublishedDataset) -> Table | None:
+    def _load(self, name: tuple[str, str], source: Source) -> Table | None:
         from pyiceberg.exceptions import NoSuchTableError
 
         try:

@@ -7,11 +7,9 @@ are a projection that no slice has: their table is a copy.
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.types as pt
@@ -24,8 +22,7 @@ from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
-    from airflow_provider_odf.reading.dataset import PublishedDataset
-    from airflow_provider_odf.reading.scan import HistoryScan, Scan
+    from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
 
 BLOCK = "odf.block"
 """Property of a commit: the block up to which the table has the dataset."""
@@ -40,6 +37,26 @@ _PLAIN = {
     **dict.fromkeys((pa.binary_view(), pa.large_binary()), pa.binary()),
     **dict.fromkeys((pa.timestamp(unit, "UTC") for unit in ("s", "ms", "us")), pa.timestamp("us", "UTC")),
 }
+
+
+class Source(Protocol):
+    """A published dataset, as tables need it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def uri(self) -> str: ...
+
+    @property
+    def store_location(self) -> str: ...
+
+    def history(self) -> HistoryScan: ...
+
+    def current(self) -> CurrentScan: ...
 
 
 class ExportedTable(NamedTuple):
@@ -80,11 +97,11 @@ class Tables(ABC):
     """Types that the format has, beside those of all formats."""
 
     @abstractmethod
-    def history(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
+    def history(self, name: tuple[str, str], source: Source) -> ExportedTable:
         """Bring the table of a history up to date, in one commit that readers see whole."""
 
     @abstractmethod
-    def current(self, name: tuple[str, str], source: PublishedDataset) -> ExportedTable:
+    def current(self, name: tuple[str, str], source: Source) -> ExportedTable:
         """Replace the table of current rows, unless it already is of the newest block."""
 
     def columns(self, scan: Scan) -> pa.Schema:
@@ -134,45 +151,11 @@ def records_in(part: DataSlice) -> int:
     return part.offset_interval.end - part.offset_interval.start + 1
 
 
-def not_ours(name: str, source: PublishedDataset) -> InvalidInput:
+def not_ours(name: str, source: Source) -> InvalidInput:
     return InvalidInput(f"table {name} is not of dataset {source.name}: choose another name for its table")
 
 
-def export_tables(
-    source: PublishedDataset,
-    form: str,
-    folder: str | None = None,
-    table: str | None = None,
-    catalog: str | None = None,
-    properties: Mapping[str, str] | None = None,
-    current: bool = False,
-) -> Sequence[ExportedTable]:
-    """Make or update the table of a dataset's history, and that of its current rows if asked for. See
-    `PublishedDataset.export_tables`."""
-    name = _name(source, table)
-    if form not in FORMATS:
-        raise InvalidInput(f"unknown format {form!r} of tables: use {' or '.join(FORMATS)}")
-    if form != "iceberg" and (catalog or properties):
-        raise InvalidInput(f"only Iceberg has catalogs: leave the catalog out for {form}")
-    with FORMATS[form](source, folder, catalog, properties or {}) as tables:
-        exported = [tables.history(name, source)]
-        if current:
-            exported.append(tables.current((name[0], f"{name[1]}_current"), source))
-    return exported
-
-
-def _name(source: PublishedDataset, table: str | None) -> tuple[str, str]:
-    """Return namespace and name of a table. By default, they are those of the dataset in letters that SQL needs no
-    quotes for: ``acme/river-levels`` is ``acme.river_levels``; without an account the namespace is ``odf``."""
-    account, _, name = source.name.lower().rpartition("/")
-    text = table if table is not None else ".".join(re.sub(r"[-.]", "_", part) for part in (account or "odf", name))
-    if not re.fullmatch(r"\w+\.\w+", text):
-        raise InvalidInput(f"table {text!r}: name it NAMESPACE.TABLE, of letters, digits and underscores")
-    namespace, _, short = text.partition(".")
-    return namespace, short
-
-
-def default_folder(source: PublishedDataset, folder: str | None) -> str:
+def default_folder(source: Source, folder: str | None) -> str:
     """Return the folder of tables: by default ``.tables`` of the store."""
     return folder if folder is not None else f"{source.store_location}/.tables"
 
@@ -181,19 +164,3 @@ def access_to(uri: str) -> Mapping[str, str]:
     """Return how the bucket of a URI is accessed, by names of obstore's settings. Nothing for a folder, and for other
     stores than S3, of which both libraries ask the environment."""
     return object_stores.parameters(object_stores.split(uri)[0]) if uri.lower().startswith("s3://") else {}
-
-
-def _iceberg(*arguments: object) -> AbstractContextManager[Tables]:
-    from airflow_provider_odf.reading import iceberg
-
-    return iceberg.tables(*arguments)  # type: ignore[arg-type]
-
-
-def _delta(*arguments: object) -> AbstractContextManager[Tables]:
-    from airflow_provider_odf.reading import delta
-
-    return delta.tables(*arguments)  # type: ignore[arg-type]
-
-
-FORMATS = {"iceberg": _iceberg, "delta": _delta}
-"""Name of a format -> the place for its tables, by dataset, folder, catalog and properties of the catalog."""

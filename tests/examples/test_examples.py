@@ -268,7 +268,7 @@ def test_coffee_prices_that_break_the_contract_stay_unpublished(dags, store, one
     started = one_jvm.started
     assert run(dags, "coffee-prices") == dict.fromkeys(TESTED, "upstream_failed") | {"poll": "failed"}
     poll = dags.dags["coffee-prices"].get_task("poll").prepare_for_execution()
-    with pytest.raises(AirflowFailException, match="input of coffee-prices is still rejected: .*; to inspect it: odf "):
+    with pytest.raises(AirflowFailException, match=r"coffee-prices is still rejected: .*; to inspect it: odf "):
         poll.execute({})
     assert "/odf/reports/coffee-prices/" in ReportLink().get_link(poll, ti_key=SimpleNamespace(dag_id="coffee-prices"))
     monkeypatch.setenv("AIRFLOW__ODF__STILL_REJECTED", "skip")
