@@ -67,7 +67,6 @@ test-matrix: test-oldest ## Test with each older version of Airflow and of Spark
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.1.8 2026-03-20 $(ARGS)
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.2.2 2026-05-30 $(ARGS)
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/spark 4.1.3 $(ARGS)
-	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/spark 4.0.4 $(ARGS)
 
 .PHONY: test-packages
 test-packages: setup ## Run Airflow with both packages of a release, in environments of their own

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.types as pt
 from pyspark.sql import types as T  # noqa: N812
 
-from airflow_provider_odf.engine.spark_version import TimeType
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import DatasetVocabulary
 from airflow_provider_odf.records.schema import MILLISECONDS, READ_AS, with_types
@@ -31,7 +30,7 @@ _ARROW: dict[type[T.DataType], pa.DataType] = {
     T.DateType: pa.date32(),
     T.TimestampType: pa.timestamp("us", "UTC"),
     T.TimestampNTZType: pa.timestamp("us"),
-    TimeType: pa.time64("us"),
+    T.TimeType: pa.time64("us"),
 }
 
 _INSTEAD = {

@@ -1,4 +1,4 @@
-"""What differs between the versions of Spark that are supported: 4.0 to 4.2."""
+"""What differs between the versions of Spark that are supported: 4.1 and 4.2."""
 
 from __future__ import annotations
 
@@ -11,13 +11,6 @@ from pyspark.sql.pandas import types as of_arrow
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
-
-
-class _NoTime(T.DataType):
-    """Stands for the type TIME of a Spark that has none."""
-
-
-TimeType: Any = getattr(T, "TimeType", _NoTime)
 
 
 def version(spark: SparkSession) -> tuple[int, int]:

@@ -405,5 +405,5 @@ def test_functions_of_spark_are_reviewed(session) -> None:
     from airflow_provider_odf.engine.spark_version import version
 
     of_spark = {row[0] for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()}
-    assert len(of_spark) == {(4, 0): 485, (4, 1): 533, (4, 2): 574}[version(session)]
+    assert len(of_spark) == {(4, 1): 533, (4, 2): 574}[version(session)]
     assert of_spark >= OUTSIDE or version(session) < (4, 2)

@@ -23,14 +23,13 @@ from airflow_provider_odf.engine.contract.conditions import Decided, Rule, Verdi
 from airflow_provider_odf.engine.contract.fields import FieldSql
 from airflow_provider_odf.engine.contract.formats import FORMATS
 from airflow_provider_odf.engine.contract.rows import missing_columns
-from airflow_provider_odf.engine.spark_version import TimeType
 from airflow_provider_odf.engine.sql import Sql, ddl, matches, text
 from airflow_provider_odf.protocol import Check
 from airflow_provider_odf.wording import counted
 
 _TEXTS = (T.StringType, T.VarcharType, T.CharType)
 _FLOATS = (T.FloatType, T.DoubleType)
-_TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType, TimeType)
+_TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType, T.TimeType)
 _MOST_DIGITS = 38
 """Digits of a DECIMAL."""
 
@@ -229,7 +228,7 @@ def _value(check: Check, field: FieldSql) -> Rule:
 
 def _time(check: Check, field: FieldSql, limit: str) -> Rule:
     """Judge times against a limit. A date is its midnight, and a time without an offset is one of UTC."""
-    is_time = isinstance(field.type, TimeType)
+    is_time = isinstance(field.type, T.TimeType)
     if problem := time_limits.problem(limit, is_time=is_time):
         raise Decided("error", problem, _rule(check, "").expected)
     kind = "TIME" if is_time else "TIMESTAMP"

@@ -17,7 +17,6 @@ from pyspark.sql import types as T  # noqa: N812
 
 from airflow_provider_odf.engine.contract import numbers
 from airflow_provider_odf.engine.read.scalar import Formats, scalar
-from airflow_provider_odf.engine.spark_version import TimeType
 from airflow_provider_odf.engine.sql import Sql, matches, when
 
 _INTEGERS = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -31,7 +30,7 @@ TYPES: dict[str, tuple[type[T.DataType], ...]] = {
     "boolean": (T.BooleanType,),
     "timestamp_ntz": (T.TimestampNTZType,),
     "date": (T.DateType,),
-    "time": (TimeType,),
+    "time": (T.TimeType,),
     "bytes": (T.BinaryType,),
     "array": (T.ArrayType,),
     "map": (T.MapType,),
@@ -47,7 +46,7 @@ READ_AS: dict[str, T.DataType] = {
     **dict.fromkeys(("timestamp", "timestamp_tz"), T.TimestampType()),
     "timestamp_ntz": T.TimestampNTZType(),
     "date": T.DateType(),
-    "time": TimeType(),
+    "time": T.TimeType(),
     "boolean": T.BooleanType(),
     "bytes": T.BinaryType(),
     "variant": T.VariantType(),

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as st
 
-from airflow_provider_odf.engine.spark_version import TimeType
 from airflow_provider_odf.engine.sql import Sql, ddl, first_group, matches, text, when
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
@@ -117,7 +116,7 @@ def is_castable(source: st.DataType, kind: st.DataType) -> bool:
         return isinstance(source, (*_TIMESTAMPS, st.DateType, st.NumericType))
     if isinstance(kind, st.DateType):
         return isinstance(source, _TIMESTAMPS)
-    return isinstance(kind, TimeType) and isinstance(source, TimeType)
+    return isinstance(kind, st.TimeType) and isinstance(source, st.TimeType)
 
 
 def cast(value: Sql, source: st.DataType, kind: st.DataType) -> Sql:
@@ -136,7 +135,7 @@ def cast(value: Sql, source: st.DataType, kind: st.DataType) -> Sql:
     typed = _try_cast(value, source, kind)
     if isinstance(kind, st.StringType) and isinstance(source, st.BinaryType):
         return f"try_validate_utf8({typed})"
-    if isinstance(kind, st.NumericType | TimeType):
+    if isinstance(kind, st.NumericType | st.TimeType):
         return when(_is_unchanged(value, source, typed, kind), typed)
     return typed
 
@@ -210,7 +209,7 @@ def _other(raw: Sql, kind: st.DataType, formats: Formats, path: str) -> Sql:
         return _date(raw, formats.date)
     if isinstance(kind, st.TimestampType | st.TimestampNTZType):
         return f"CAST({_timestamp(raw, formats.timestamp, formats.has_millis)} AS {ddl(kind)})"
-    if isinstance(kind, TimeType):
+    if isinstance(kind, st.TimeType):
         is_finer = matches(raw, _DECIMALS_BEYOND % kind.precision)
         return when(f"{matches(raw, f'^{_TIME}$')} AND NOT {is_finer}", f"try_cast({raw} AS {ddl(kind)})")
     if isinstance(kind, st.BinaryType):
