@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import functools
 import os
@@ -23,6 +22,7 @@ from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.source import matching, source_state
 from airflow_provider_odf.source.fetching import Address, Context, Entry, Fetch, SourceFiles, Watched
+from airflow_provider_odf.threads import in_thread
 
 if TYPE_CHECKING:
     from airflow_provider_odf.source.options import Options
@@ -43,7 +43,7 @@ def prepare(address: Address, context: Context) -> Fetch:
 
 async def check(address: Address, watched: Watched) -> str | None:
     """Return the stamp of a changed file, or None if it has not changed."""
-    return await asyncio.to_thread(_check, address, watched)
+    return await in_thread(_check, address, watched)
 
 
 def _check(address: Address, watched: Watched) -> str | None:
@@ -87,7 +87,7 @@ def entries(pattern: str, base: Path, options: Options) -> list[Entry]:
 
 async def entries_async(pattern: str, base: Path, options: Options) -> list[Entry]:
     """Return the same from a thread."""
-    return await asyncio.to_thread(entries, pattern, base, options)
+    return await in_thread(entries, pattern, base, options)
 
 
 def copy_entry(entry: Entry, target: Path, context: Context) -> Entry:

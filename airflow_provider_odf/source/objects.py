@@ -6,7 +6,6 @@ mix. Objects are listed page by page, from the text before the first wildcard on
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -20,6 +19,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.source import decompress, matching, source_state
 from airflow_provider_odf.source.fetching import Address, Context, Entry, Fetch, SourceFiles, Watched
 from airflow_provider_odf.source.transfer import Transfer, TryAgain
+from airflow_provider_odf.threads import in_thread
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ListStream, ObjectMeta
@@ -45,7 +45,7 @@ async def check(address: Address, watched: Watched) -> str | None:
     """Return the ETag of an object that has changed, or None if it has not."""
     bucket, key = object_stores.split(address.url)
     # The first client may look up a connection, which blocks.
-    client = await asyncio.to_thread(object_stores.client, bucket)
+    client = await in_thread(object_stores.client, bucket)
     try:
         with _errors(address.label):
             meta = await client.head_async(key)
@@ -134,7 +134,7 @@ def entries(pattern: str, base: Path, options: Options) -> list[Entry]:
 async def entries_async(pattern: str, base: Path, options: Options) -> list[Entry]:
     """Return the same without blocking the event loop."""
     listing = _Listing(pattern)
-    await asyncio.to_thread(object_stores.client, listing.bucket)
+    await in_thread(object_stores.client, listing.bucket)
     with _errors(pattern):
         async for page in listing.pages():
             if not listing.add(page):

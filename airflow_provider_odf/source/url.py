@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
@@ -14,6 +13,7 @@ from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.manifest import url as urls
 from airflow_provider_odf.source import local
 from airflow_provider_odf.source.fetching import UNKNOWN, Address, Context, Fetch, Watched
+from airflow_provider_odf.threads import in_thread
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import FetchStepUrl
@@ -61,7 +61,7 @@ async def check(step: FetchStepUrl, watched: Watched) -> str | None:
     """Return the version of new data, or None if nothing is new."""
     if step.cache is not None and watched.state is not None:
         return None
-    address = await asyncio.to_thread(fill, step, watched.environment)
+    address = await in_thread(fill, step, watched.environment)
     scheme = _scheme(address.url)
     return UNKNOWN if scheme is None else await scheme.check(address, watched)
 

@@ -12,6 +12,7 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.threads import in_thread
 
 if TYPE_CHECKING:
     from airflow_provider_odf.chain.store import Store
@@ -62,7 +63,7 @@ class DatasetHealthTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         while True:
-            unhealthy = await asyncio.to_thread(self.unhealthy)
+            unhealthy = await in_thread(self.unhealthy)
             if unhealthy:
                 yield TriggerEvent({"status": "unhealthy", "datasets": unhealthy})  # type: ignore[no-untyped-call]
                 return

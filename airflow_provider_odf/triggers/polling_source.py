@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from airflow_provider_odf import settings
 from airflow_provider_odf.hooks.environment import TaskEnvironment
 from airflow_provider_odf.hooks.odf import OdfHook
+from airflow_provider_odf.threads import in_thread
 from airflow_provider_odf.triggers.change import DEFAULT_OUTAGE, DEFAULT_POKE_INTERVAL, ChangeTrigger
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class PollingSourceTrigger(ChangeTrigger):
         from airflow_provider_odf.source.fetchers import check
         from airflow_provider_odf.source.fetching import UNKNOWN
 
-        position, environment = await asyncio.to_thread(self._position)
+        position, environment = await in_thread(self._position)
         state = position.state
         version = await check(
             position.fetch,
