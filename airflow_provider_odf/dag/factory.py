@@ -12,9 +12,11 @@ it. The second loader shows a file whose datasets cannot be named; without that 
 
 from __future__ import annotations
 
+import gc
 import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,20 @@ _SKIPPED = 'Airflow skips this file, because it does not contain the word "dag"'
 log = logging.getLogger(__name__)
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Nothing that a loader makes is garbage before it ends: looking for some among thousands of manifests again and
+    again takes a third of its time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collection()
 def build_dags(
     folder: str | Path,
     *,
@@ -80,7 +96,8 @@ def build_dags(
     origins = (SetPollingSource, AddPushSource, SetTransform)  # without one, a dataset gets no data
     manifests = [manifest for name, manifest in names.items() if only in (None, name)]
     asked = [m for m in manifests if any(isinstance(event, origins) for event in m.snapshot.metadata)]
-    dags = [_dag(manifest, defaults, loaded.warnings, declared) for manifest in asked]
+    warnings = _warnings_by_place(loaded.warnings)
+    dags = [_dag(manifest, defaults, warnings, declared) for manifest in asked]
     errors_loader = path / ERRORS_LOADER
     # In its safe mode Airflow skips files without the word.
     is_skipped = errors_loader.is_file() and b"dag" not in errors_loader.read_bytes().lower()
@@ -90,6 +107,7 @@ def build_dags(
     return {dag.dag_id: dag for dag in dags if only in (None, dag.dag_id)}
 
 
+@_without_collection()
 def raise_manifest_errors(folder: str | Path) -> None:
     """Raise the problems in the manifests, settings and data contracts of a folder as an Airflow import error.
 
@@ -139,10 +157,10 @@ def _problems_by_dag(
     return by_dag
 
 
-def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem], declared: Declared) -> DAG:
+def _dag(manifest: Manifest, defaults: Defaults, warnings: Mapping[Path, Sequence[Problem]], declared: Declared) -> DAG:
     """Return the dataset's DAG, or one that shows its error; no error of one dataset affects others."""
     name, file = manifest.snapshot.alias, manifest.file
-    own = [warning for warning in warnings if _concerns(Path(warning.place.file), file)]
+    own = sorted(warning for place in (file, *file.parents) for warning in warnings.get(place, ()))
     try:
         return build(manifest, settings_for(file, name), defaults, own, declared)
     except ManifestInvalid as e:
@@ -153,9 +171,13 @@ def _dag(manifest: Manifest, defaults: Defaults, warnings: Sequence[Problem], de
         return build_invalid(dag_id(str(name)), [problem])
 
 
-def _concerns(file: Path, manifest: Path) -> bool:
-    """Return whether a warning about a file concerns a manifest: it is the same file, or is next to it or above."""
-    return file == manifest or (is_beside_manifests(file.name) and manifest.is_relative_to(file.parent))
+def _warnings_by_place(warnings: Iterable[Problem]) -> Mapping[Path, Sequence[Problem]]:
+    """Return warnings by the manifest, or the folder of manifests, that they concern."""
+    by_place: dict[Path, list[Problem]] = {}
+    for warning in warnings:
+        file = Path(warning.place.file)
+        by_place.setdefault(file.parent if is_beside_manifests(file.name) else file, []).append(warning)
+    return by_place
 
 
 def _contract_problems(manifest: Manifest) -> tuple[Problem, ...]:

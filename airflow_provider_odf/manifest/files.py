@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -58,14 +59,17 @@ def unknown_contracts(folder: Path, manifests: Collection[tuple[Path, str]]) -> 
 
     :param manifests: absolute paths of files, and the names of their datasets.
     """
+    declaring, names_in = {file for file, _ in manifests}, defaultdict[Path, list[str]](list)
+    for file, name in manifests:
+        names_in[file.parent].append(name.rpartition("/")[2])
     for path in sorted(_walk(folder, (), {folder.resolve()})):
         own = _OF_DATASET.fullmatch(path.name)
         match = own or _MISNAMED.fullmatch(path.name)
         if match is None:
             continue
-        names = [name.rpartition("/")[2] for file, name in manifests if file.parent == path.parent]
+        names = names_in[path.parent]
         if own is None:
-            if match[1] in names and path not in (file for file, _ in manifests):
+            if match[1] in names and path not in declaring:
                 right = f"{match[1]}.datacontract.yaml"
                 yield Problem(Place(str(path)), "a contract of this name is not used", f"rename it to `{right}`")
         elif match[1] not in names:

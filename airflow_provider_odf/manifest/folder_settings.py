@@ -23,7 +23,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -223,8 +223,7 @@ def settings_for(file: Path, dataset: str | DatasetAlias) -> FolderSettings:
     for path in settings_files(file):
         read = _read(path)
         read.check(alias)
-        own = next((s for name, s in read.settings.datasets.items() if name.lower() == str(alias).lower()), None)
-        for layer in filter(None, (own, read.settings.defaults)):
+        for layer in filter(None, (read.own.get(str(alias).lower()), read.settings.defaults)):
             for name in layer.model_fields_set:
                 values.setdefault(name, getattr(layer, name))
             values["env"] = {**layer.env, **values.get("env", {})}
@@ -276,6 +275,11 @@ class _Read:
 
     settings: SettingsFile = field(default_factory=SettingsFile)
     problems: Mapping[str, Sequence[Problem]] = field(default_factory=dict)
+
+    @cached_property
+    def own(self) -> Mapping[str, FolderSettings]:
+        """Settings of single datasets by their names in lower case; of two with one name the first counts."""
+        return {name.lower(): one for name, one in reversed(self.settings.datasets.items())}
 
     def check(self, alias: DatasetAlias | None = None) -> None:
         """Check the whole file and the settings of one dataset, or of all without an alias.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -187,28 +188,23 @@ class _Loader:
             self.warnings += unknown_inputs(
                 graph, lambda ref: ref.lower() in self._names or known(ref), has_store=alias_of is not alias_alone
             )
+        manifests = [(_absolute(m.file), m.snapshot) for m in self.manifests]
+        below = defaultdict[Path, list[DatasetSnapshot]](list)
+        for file, snapshot in manifests:
+            for folder in file.parents:
+                below[folder].append(snapshot)
+        invalid_files = {_absolute(problem.place.file) for problem in self.problems}
+        invalid = invalid_files.union(*(file.parents for file in invalid_files))
         for file in self._settings:
-            self.warnings += self._unknown_settings(file)
-            self.warnings += self._unused_schedules(file)
-        manifests = [(_absolute(m.file), m.snapshot.name) for m in self.manifests]
-        for folder in filter(self._is_valid, self._folders):
-            self.warnings += files.unknown_contracts(folder, manifests)
-
-    def _is_valid(self, folder: Path) -> bool:
-        return not any(_absolute(problem.place.file).is_relative_to(folder) for problem in self.problems)
-
-    def _unknown_settings(self, file: Path) -> Iterator[Problem]:
-        """Yield the settings of unknown datasets; none unless all files of the folder were read and are valid."""
-        folder = file.parent
-        is_whole = any(folder.is_relative_to(path) for path in self._folders)
-        if is_whole and self._is_valid(folder):
-            names = [m.snapshot.name for m in self.manifests if _absolute(m.file).is_relative_to(folder)]
-            yield from folders.unknown_datasets(file, names)
-
-    def _unused_schedules(self, file: Path) -> Iterator[Problem]:
-        below = [m.snapshot for m in self.manifests if _absolute(m.file).is_relative_to(file.parent)]
-        if not any(problem.place.file == str(file) for problem in self.problems):
-            yield from folders.unused_schedules(file, [s.name for s in below if s.kind == "Derivative"])
+            is_whole = any(file.is_relative_to(path) for path in self._folders)
+            if is_whole and file.parent not in invalid:
+                self.warnings += folders.unknown_datasets(file, [s.name for s in below[file.parent]])
+            if file not in invalid:
+                derivatives = [s.name for s in below[file.parent] if s.kind == "Derivative"]
+                self.warnings += folders.unused_schedules(file, derivatives)
+        for folder in self._folders:
+            if folder not in invalid:
+                self.warnings += files.unknown_contracts(folder, [(file, s.name) for file, s in manifests])
 
     def _refuse(self, refused: Sequence[tuple[Manifest, Problem]]) -> None:
         self.problems += (problem for _, problem in refused)
