@@ -35,6 +35,7 @@ CASES = (
     "cluster",
     "connect",
     "object_store",
+    "installation",
 )
 
 

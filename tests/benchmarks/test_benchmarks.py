@@ -106,6 +106,17 @@ def test_a_store_in_a_bucket() -> None:
     assert rows["odf log in a bucket, again"]["note"] == "4 requests"
 
 
+@pytest.mark.benchmark
+def test_an_installation() -> None:
+    rows = {r["subject"]: r for r in run("installation", "--sources", "20")}
+    assert rows["DAG processor, 10 loaders"]["note"].startswith("26 DAGs, slowest file ")
+    assert "rows per DAG" in rows["DAG processor, one loader"]["note"]
+    assert "rows per DAG" not in rows["the same again"]["note"]
+    assert rows["4 due: changed source"]["to"] == "4 due: plain DAG of 3 tasks"
+    assert " runs an hour; CPU s: " in rows["4 due: unchanged source"]["note"]
+    assert rows["change to publication, deferred sensor"]["note"] == "4 wait, looked at every 10 s"
+
+
 def test_large_csv_has_quoted_texts_and_times_as_rfc_3339(tmp_path: Path) -> None:
     header, first, *rest = data.write_csv(1000, tmp_path / "table.csv").read_text().splitlines()
     assert header == "id,name,city,price,ratio,quantity,day,event_time,is_on,note"
