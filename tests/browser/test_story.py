@@ -295,7 +295,7 @@ def test_what_is_it(logged_in):
         assert "Roastery" in page.locator("main").inner_text()
         page.goto("/odf/datasets/visits/columns")
         page_column = page.get_by_role("row").filter(has_text="help")
-        assert cells(page_column) == ["page", "0.0 %", "0.0 %", "1", "help", "help", "help ×2"]
+        assert cells(page_column) == ["page", "STRING", "0.0 %", "0.0 %", "1", "help", "help", "help ×2"]
 
 
 def until_shown(page, path, text):
