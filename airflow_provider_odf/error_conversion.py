@@ -102,6 +102,11 @@ def missing_package(error: BaseException) -> str | None:
     return is_missing[0] if is_missing else None
 
 
+def extra_not_installed(package: str, extra: str) -> InvalidInput:
+    """Return the error that a package of an extra is missing."""
+    return InvalidInput(f"{package} is not installed: `pip install 'airflow-provider-odf[{extra}]'`")
+
+
 def not_installed(package: str) -> InvalidInput:
     """Return the error that a package is missing that only tasks need."""
     return InvalidInput(

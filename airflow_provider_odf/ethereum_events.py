@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_odf.error_conversion import extra_not_installed
 from airflow_provider_odf.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _parsed(signature: str) -> Event:
         from eth_abi.grammar import normalize, parse
         from eth_utils.crypto import keccak
     except ImportError as e:
-        raise InvalidInput("eth-abi is not installed: `pip install 'airflow-provider-odf[ethereum]'`") from e
+        raise extra_not_installed("eth-abi", "ethereum") from e
     name, parameters = split(signature)
     for parameter in parameters:
         try:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.http_server import _HttpServer
+from tests.http_server import hosting
 
 RETH = "0xae78736cd615f374d3085123a210448e74fc6393"
 MINTED = "0x6155cfd0fd028b0ca77e8495a60cbe563e8bce8611f0aad6fedbdaafc05d44a2"
@@ -93,15 +91,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: the test run's output is for tests."""
 
 
-@contextlib.contextmanager
-def running() -> Iterator[Node]:
+def running() -> contextlib.AbstractContextManager[Node]:
     """A node that runs as long as the context does."""
-    with _HttpServer(("127.0.0.1", 0), _Handler) as server:
-        server.state = Node(f"http://127.0.0.1:{server.server_address[1]}")
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield server.state
-        finally:
-            server.shutdown()
-            thread.join()
+    return hosting(_Handler, Node)

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeVar
+
+State = TypeVar("State")
 
 
 @dataclass
@@ -125,17 +128,22 @@ class _Handler(BaseHTTPRequestHandler):
 class _HttpServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
-    state: Server
+    state: Any
 
     def handle_error(self, *_: object) -> None:
         """Clients hang up; that is part of the tests."""
 
 
-@contextlib.contextmanager
-def serving() -> Iterator[Server]:
+def serving() -> contextlib.AbstractContextManager[Server]:
     """A server that runs as long as the context does."""
-    with _HttpServer(("127.0.0.1", 0), _Handler) as running:
-        running.state = Server(f"http://127.0.0.1:{running.server_address[1]}")
+    return hosting(_Handler, Server)
+
+
+@contextlib.contextmanager
+def hosting(handler: type[BaseHTTPRequestHandler], state: Callable[[str], State]) -> Iterator[State]:
+    """The state, by its URL, of a server that runs as long as the context does. A handler has it as `server.state`."""
+    with _HttpServer(("127.0.0.1", 0), handler) as running:
+        running.state = state(f"http://127.0.0.1:{running.server_address[1]}")
         thread = threading.Thread(target=running.serve_forever, args=(0.01,))
         thread.start()
         try:

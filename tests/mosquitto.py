@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from paho.mqtt import publish
 
+from tests.spark_servers import free_ports
+
 
 @dataclass
 class Broker:
@@ -35,9 +37,7 @@ def running(folder: Path, port: int = 0) -> Iterator[Broker]:
     passwords = shutil.which("mosquitto_passwd")
     if program is None or passwords is None:
         pytest.skip("mosquitto is not installed")
-    if not port:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+    port = port or free_ports(1)[0]
     subprocess.run([passwords, "-c", "-b", folder / "passwords", "me", "pa55"], check=True, capture_output=True)
     (folder / "mosquitto.conf").write_text(
         f"listener {port} 127.0.0.1\nuser root\npassword_file {folder}/passwords\npersistence true\n"

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -69,9 +69,8 @@ def sql(
 
     named = [_named(text) for text in store or [os.environ.get("ODF_STORE") or "odf-store"]]
     stores = dict(named)
-    if len(stores) < len(named):
-        twice = next(name for name, _ in named if [other for other, _ in named].count(name) > 1)
-        raise InvalidInput(f"two stores have the name {twice}: give each its own, as in --store one={named[0][1]}")
+    if twice := _repeated([name for name, _ in named]):
+        raise InvalidInput(f"two stores have the name {twice[0]}: give each its own, as in --store one={named[0][1]}")
     session = Sql({name: PublishedStore(existing_store(uri)) for name, uri in stores.items()})
     if query is None and sys.stdin.isatty():
         _Prompt(session, how).run()
@@ -90,10 +89,15 @@ def _named(text: str) -> tuple[str, str]:
     return text.rstrip("/").rpartition("/")[2] or "store", text
 
 
+def _repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that are there more than once, each once."""
+    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
+
+
 def _print(result: QueryResult, how: RowFormat) -> None:
     """Print rows as they come; of a table, which needs all of them for its widths, the first ones."""
     names, rows = result.schema.names, _rows(result)
-    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+    if twice := _repeated(names):
         advice = "name them with AS, and those of a join one by one"
         raise InvalidInput(f"query: more than one column has the name {' or '.join(twice)}: {advice}")
     if how != "table":
@@ -151,11 +155,9 @@ class _Prompt:
             command, text = lines[-1].strip().rstrip(";"), "\n".join(lines).strip()
             if command in (".exit", ".quit", "exit", "quit"):
                 return None
-            if (
-                command.partition(" ")[0] in _COMMANDS
-                or (command.startswith(".") and len(lines) == 1)
-                or command == "help"
-            ):  # also in the midst of a query, which is given up
+            is_known = command == "help" or command.partition(" ")[0] in _COMMANDS
+            # A known one also in the midst of a query, which is given up.
+            if is_known or (len(lines) == 1 and command.startswith(".")):
                 return f".{command.removeprefix('.')}"
             if text.endswith(";"):
                 return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from airflow_provider_odf.errors import InvalidInput
 
@@ -81,6 +82,23 @@ def check_operators(query: str, what: str) -> None:
                     f"{what}, {line}:{column}: an expression has more than {_MOST_OPERATORS:,} operators (use IN, "
                     "concat, or a join with VALUES)"
                 )
+
+
+_IGNORED = {"TABLESAMPLE": (), "FOR": ("UPDATE", "SHARE")}
+"""Words of clauses that DataFusion takes and ignores, with those that follow."""
+
+
+def check_clauses(query: str, what: str) -> None:
+    """Refuse a clause that DataFusion takes and ignores.
+
+    :raises InvalidInput: there is one.
+    """
+    for word, after in pairwise(words(f"{query} ;")):
+        following = _IGNORED.get(word.text.upper()) if word.kind == "name" else None
+        if following is not None and (not following or after.is_word(*following)):
+            line, column = line_and_column(query, word.start)
+            clause = f"{word.text} {after.text}" if following else word.text
+            raise InvalidInput(f"{what}, {line}:{column}: {clause.upper()} is not supported")
 
 
 def position_of(query: str, name: str) -> int | None:

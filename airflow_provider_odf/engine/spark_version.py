@@ -5,12 +5,12 @@ from __future__ import annotations
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.pandas import types as of_arrow
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import DataType, StructType
 
 
 def version(spark: SparkSession) -> tuple[int, int]:
@@ -24,7 +24,7 @@ def version(spark: SparkSession) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def to_arrow_schema(schema: T.StructType) -> pa.Schema:
+def to_arrow_schema(schema: StructType) -> pa.Schema:
     """Return the columns of Arrow that Spark makes of its own, with times in UTC."""
     options: dict[str, Any] = {"timezone": "UTC"}
     if not options.keys() & signature(of_arrow.to_arrow_schema).parameters:  # then it is UTC in any case
@@ -32,11 +32,11 @@ def to_arrow_schema(schema: T.StructType) -> pa.Schema:
     return of_arrow.to_arrow_schema(schema, **options)
 
 
-def from_arrow_schema(schema: pa.Schema) -> T.StructType:
+def from_arrow_schema(schema: pa.Schema) -> StructType:
     """Return the columns of Spark for those of Arrow. A time without a zone has none in Spark either."""
     return of_arrow.from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
-def from_arrow_type(kind: pa.DataType) -> T.DataType:
+def from_arrow_type(kind: pa.DataType) -> DataType:
     """Return the type of Spark for one of Arrow, as `from_arrow_schema` does."""
     return of_arrow.from_arrow_type(kind, prefer_timestamp_ntz=True)

@@ -14,7 +14,7 @@ from airflow.sdk import BaseOperator, XComArg
 
 from airflow_provider_odf import settings
 from airflow_provider_odf.closed_files import closed_to_others
-from airflow_provider_odf.error_conversion import as_odf_error, missing_package, storage_error
+from airflow_provider_odf.error_conversion import missing_package, not_installed, storage_error
 from airflow_provider_odf.errors import CandidateRejected, DatasetGone, InternalError, InvalidInput, OdfError
 from airflow_provider_odf.hooks.applications import of_task
 from airflow_provider_odf.hooks.environment import TaskEnvironment
@@ -284,6 +284,24 @@ class OdfOperator(LineageMixin, BaseOperator):
         raise AirflowSkipException(reason)
 
 
+class ReadingOperator(OdfOperator):
+    """Base of the operators that read a dataset up to a block, ``_head``, and write none."""
+
+    _head: str | None = None
+
+    def task_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        if self._head is None:
+            return None
+        return events.read(self.datasets.at(self.cycle.dataset, self._head), self._head)
+
+    def planned_lineage(self) -> TaskLineage | None:
+        from airflow_provider_odf.lineage import events
+
+        return events.read(self.datasets.now(self.dataset_name)[0], None) if self.dataset_name is not None else None
+
+
 @contextmanager
 def airflow_errors() -> Iterator[None]:
     """Raise errors of the package as exceptions of Airflow, so that only retryable errors are retried.
@@ -301,9 +319,9 @@ def airflow_errors() -> Iterator[None]:
     except OSError as e:
         raise AirflowException(str(storage_error(e))) from e
     except ModuleNotFoundError as e:
-        if missing_package(e) is None:
+        if (package := missing_package(e)) is None:
             raise
-        raise AirflowFailException(str(as_odf_error(e))) from e
+        raise AirflowFailException(str(not_installed(package))) from e
 
 
 def check_published(hook: OdfHook, store: Store, alias: DatasetAlias, inlets: Sequence[Any], inlet_events: Any) -> None:

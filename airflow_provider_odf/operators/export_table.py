@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.operators.base import ReadingOperator
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_odf.lineage.events import TaskLineage
 
-
-class ExportTableOperator(OdfOperator):
+class ExportTableOperator(ReadingOperator):
     """Makes an Iceberg or Delta table over the slices of a dataset, or brings it up to date, as ``odf export`` does. It
     belongs after the `PublishOperator`, or into a DAG that is scheduled on the dataset's asset. Repeated, it adds
     nothing.
@@ -33,7 +31,7 @@ class ExportTableOperator(OdfOperator):
     """
 
     template_fields: Sequence[str] = (
-        *OdfOperator.template_fields,
+        *ReadingOperator.template_fields,
         *("form", "table", "folder", "catalog", "catalog_properties"),
     )
 
@@ -55,7 +53,6 @@ class ExportTableOperator(OdfOperator):
         self.catalog = catalog
         self.catalog_properties = catalog_properties
         self.current = current
-        self._head: str | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.reading.store import PublishedStore
@@ -80,15 +77,3 @@ class ExportTableOperator(OdfOperator):
         for asset in self.outlets:
             context["outlet_events"][asset].extra.update(result)
         return result
-
-    def task_lineage(self) -> TaskLineage | None:
-        from airflow_provider_odf.lineage import events
-
-        if self._head is None:
-            return None
-        return events.read(self.datasets.at(self.cycle.dataset, self._head), self._head)
-
-    def planned_lineage(self) -> TaskLineage | None:
-        from airflow_provider_odf.lineage import events
-
-        return events.read(self.datasets.now(self.dataset_name)[0], None) if self.dataset_name is not None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.operators.base import OdfOperator
+from airflow_provider_odf.operators.base import ReadingOperator
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.lineage.events import TaskLineage
 
 
-class VerifyOperator(OdfOperator):
+class VerifyOperator(ReadingOperator):
     """Checks every block and every slice of a dataset against its hashes, and computes the records of a derivative
     again from the recorded positions of its inputs.
 
@@ -32,7 +32,6 @@ class VerifyOperator(OdfOperator):
     def __init__(self, *, replay: bool = True, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.replay = replay
-        self._head: str | None = None
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.chain.verify import verify
@@ -56,18 +55,6 @@ class VerifyOperator(OdfOperator):
         if step.kind == "slice":
             self.log.info("%s", step)
 
-    def task_lineage(self) -> TaskLineage | None:
-        from airflow_provider_odf.lineage import events
-
-        if self._head is None:
-            return None
-        return events.read(self.datasets.at(self.cycle.dataset, self._head), self._head)
-
     def application_lineage(self) -> TaskLineage | None:
         """Return None: the application is that of the transform, which writes what this task reads."""
         return None
-
-    def planned_lineage(self) -> TaskLineage | None:
-        from airflow_provider_odf.lineage import events
-
-        return events.read(self.datasets.now(self.dataset_name)[0], None) if self.dataset_name is not None else None

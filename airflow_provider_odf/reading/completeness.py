@@ -217,8 +217,7 @@ class Period:
     @property
     def row(self) -> dict[str, Any]:
         """The period as a row of `SCHEMA`."""
-        numbers = self.numbers
-        values = (self.start, numbers.rows, self.usual, self.answer, numbers.late)
+        values = (self.start, self.numbers.rows, self.usual, self.answer, self.numbers.late)
         return dict(zip(SCHEMA.names, values, strict=True))
 
     @property
@@ -238,9 +237,7 @@ class Period:
     def verdict(self) -> str:
         """A word of the module if the number of rows is unusual, else empty."""
         rows = self.numbers.rows
-        if self.usual is None or not self.usual:
-            return ""
-        if self.is_future:
+        if self.is_future or not self.usual:
             return ""
         if rows > 2 * self.usual:
             return MANY

@@ -18,6 +18,7 @@ from airflow_provider_odf.chain.publications import (
     is_before_history,
     last_offset_at,
     newest_data,
+    of_blocks,
     published_history,
     time_of,
 )
@@ -265,10 +266,9 @@ class PublishedDataset:
             raise InvalidInput(f"of is event or publication, not {of!r}")
         if n is not None and n < 1:
             raise InvalidInput(f"n is 1 or more, not {n}")
-
         state, totals = replay(self._dataset), Totals()
-        history = published_history(self._dataset, state.head)
-        blocks = reversed(list(self._dataset.walk(state.head)))
+        blocks = [*self._dataset.walk(state.head)][::-1]
+        history = of_blocks(self._dataset, [block_hash for block_hash, _ in blocks])
         totals.extend(self._dataset, state, blocks, lambda b: history.since(b.sequence_number, b.system_time))
         periods = totals.periods(by or "", is_publication=of == "publication", most=n)
         return pa.Table.from_pylist([period.row for period in periods], SCHEMA)
@@ -298,9 +298,14 @@ class PublishedDataset:
         :raises StorageError: the catalog cannot be reached, or a file cannot be written.
         :raises ChainCorrupted: a block or slice is missing or damaged.
         """
-        from airflow_provider_odf.reading.table_export import export_tables
+        from airflow_provider_odf.reading import table_export
 
-        return export_tables(self, form, folder, table, catalog, properties, current)
+        name = table_export.name_of(self, table)
+        with table_export.opened(self, form, folder, catalog, properties or {}) as tables:
+            exported = [tables.history(name, self)]
+            if current:
+                exported.append(tables.current((name[0], f"{name[1]}_current"), self))
+        return exported
 
     def before_newest_data(self) -> str | None:
         """Return the hash of the block before the newest publication of data; None if there is no earlier data."""

@@ -19,6 +19,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 
 from airflow_provider_odf import object_stores
+from airflow_provider_odf.error_conversion import extra_not_installed
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
 from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.reading import tables as shared
@@ -43,7 +44,7 @@ _ACCESS = {
 
 
 @contextmanager
-def tables(source: Source, folder: str | None, *_: object) -> Iterator[Tables]:
+def tables(source: Source, folder: str | None) -> Iterator[Tables]:
     """Yield the tables below a folder or URI.
 
     :raises InvalidInput: deltalake is not installed, or the folder is in another bucket than the store.
@@ -53,21 +54,24 @@ def tables(source: Source, folder: str | None, *_: object) -> Iterator[Tables]:
     try:
         from deltalake import exceptions
     except ImportError:
-        raise InvalidInput("deltalake is not installed: `pip install 'airflow-provider-odf[delta]'`") from None
+        raise extra_not_installed("deltalake", "delta") from None
     root = shared.default_folder(source, folder)
-    if not object_stores.is_object(root):
+    bucket = _bucket(root)
+    if bucket is None:
         root = os.path.realpath(os.path.expanduser(root))
-    if object_stores.is_object(root) != object_stores.is_object(source.uri) or (
-        object_stores.is_object(root) and object_stores.split(root)[0] != object_stores.split(source.uri)[0]
-    ):
+    if bucket != _bucket(source.uri):
         raise InvalidInput(f"{root}: Delta tables name slices by relative paths: name a folder beside {source.uri}")
-    options = {_ACCESS[name]: value for name, value in shared.access_to(root).items() if name in _ACCESS}
     try:
-        yield DeltaTables(f"{root}/delta", options)
+        yield DeltaTables(f"{root}/delta", shared.access_to(root, _ACCESS))
     except exceptions.CommitFailedError as e:
         raise CommitConflict(f"{root}/delta: another writer came first: run again: {e}") from e
     except (exceptions.DeltaError, OSError) as e:
         raise StorageError(f"{root}/delta: {redact(str(e))}") from e
+
+
+def _bucket(uri: str) -> str | None:
+    """Return the bucket of a URI, None for a folder."""
+    return object_stores.split(uri)[0] if object_stores.is_object(uri) else None
 
 
 class DeltaTables(Tables):

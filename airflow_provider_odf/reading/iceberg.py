@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from airflow_provider_odf import closed_files, object_stores
-from airflow_provider_odf.error_conversion import storage_errors
+from airflow_provider_odf.error_conversion import extra_not_installed, storage_errors
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
 from airflow_provider_odf.reading import tables as shared
 from airflow_provider_odf.reading.tables import BLOCK, DATASET_ID, ExportedTable, Source, Tables
@@ -54,7 +54,7 @@ def tables(source: Source, folder: str | None, catalog: str | None, properties: 
     try:
         from pyiceberg.catalog import list_catalogs, load_catalog
     except ImportError:
-        raise InvalidInput("pyiceberg is not installed: `pip install 'airflow-provider-odf[iceberg]'`") from None
+        raise extra_not_installed("pyiceberg", "iceberg") from None
     own = dict(properties)
     path = None
     if catalog is None and not properties:
@@ -67,7 +67,7 @@ def tables(source: Source, folder: str | None, catalog: str | None, properties: 
             f"pyiceberg's configuration has no catalog {catalog} (known: {listed(list_catalogs())}): describe it in "
             f".pyiceberg.yaml or by variables such as PYICEBERG_CATALOG__{catalog.upper()}__URI"
         )
-    access = {_ACCESS[name]: value for name, value in shared.access_to(source.uri).items() if name in _ACCESS}
+    access = shared.access_to(source.uri, _ACCESS)
     with _errors(catalog or "odf"), load_catalog(catalog or "odf", **{**access, **own}) as opened:
         yield IcebergTables(opened, path is not None)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from airflow_provider_odf.error_conversion import extra_not_installed
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.wording import cell, counted
 
@@ -56,7 +57,7 @@ class Rows(ABC):
         try:
             import polars as pl
         except ImportError as e:
-            raise InvalidInput("polars is not installed: `pip install 'airflow-provider-odf[polars]'`") from e
+            raise extra_not_installed("polars", "polars") from e
         frame = pl.from_arrow(self.to_table())
         assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table is a frame
         return frame

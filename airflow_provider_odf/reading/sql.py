@@ -23,9 +23,9 @@ from airflow_provider_odf.datafusion.plan import session
 from airflow_provider_odf.datafusion.query_text import (
     ONLY_QUERIES,
     advice_on_quotes,
+    check_clauses,
     check_dates,
     check_operators,
-    line_and_column,
     problem,
     words,
 )
@@ -76,13 +76,14 @@ class Sql:
         if first is None:
             raise InvalidInput("query: it is empty")
         if not first.is_word(*_FIRST_WORDS):
-            meant = nearest(first.text.upper(), _FIRST_WORDS) if not first.is_word(*_CHANGES) else None
-            hint = "`odf push` adds rows" if first.is_word(*_CHANGES) else _TO_LIST
-            advice = f"did you mean {meant}?" if meant else hint
+            meant = nearest(first.text.upper(), _FIRST_WORDS)
+            advice = f"did you mean {meant}?" if meant else _TO_LIST
+            if first.is_word(*_CHANGES):
+                advice = "`odf push` adds rows"
             raise InvalidInput(f"query: {first.text[:40]}: {ONLY_QUERIES} ({advice})")
         check_dates(text, "query")
         check_operators(text, "query")
-        _check_clauses(text)
+        check_clauses(text, "query")
         only_queries = SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)
         with _as_own_errors(text, self._errors, self.tables):
             frame = self._context.sql_with_options(self._with_calls_named(text), only_queries)
@@ -114,12 +115,7 @@ class Sql:
         two calls of one name for the same table, whatever their arguments are."""
         from datafusion import udtf
 
-        named = words(text)
-        calls = [
-            word
-            for word, after in pairwise(named)
-            if word.kind == "name" and word.is_word("AS_OF") and after.text == "("
-        ]
+        calls = [word for word, after in pairwise(words(text)) if word.is_word("AS_OF") and after.text == "("]
         for number, call in enumerate(calls):
             name = f"as_{number:02x}"
             if number >= self._calls:
@@ -188,19 +184,6 @@ class QueryResult(Rows):
         with _as_own_errors(self.text, self._errors):
             for batch in self._frame.execute_stream():
                 yield batch.to_pyarrow()
-
-
-_IGNORED = {"TABLESAMPLE": (), "FOR": ("UPDATE", "SHARE")}
-"""Words of clauses that DataFusion takes and ignores, with those that follow."""
-
-
-def _check_clauses(text: str) -> None:
-    for word, after in pairwise(words(f"{text} ;")):
-        following = _IGNORED.get(word.text.upper()) if word.kind == "name" else None
-        if following is not None and (not following or after.is_word(*following)):
-            line, column = line_and_column(text, word.start)
-            clause = f"{word.text} {after.text}" if following else word.text
-            raise InvalidInput(f"query, {line}:{column}: {clause.upper()} is not supported")
 
 
 def _literal(argument: Expr) -> object:

@@ -61,9 +61,8 @@ class _Kind:
         self.store, self.errors, self.kind = catalog.store, catalog.errors, kind
 
     def table(self, name: str) -> Table | None:
-        if CALL.fullmatch(
-            name
-        ):  # DataFusion looks for a table before it looks for a function. No dataset has such a name.
+        # DataFusion looks for a table before it looks for a function. No dataset has such a name.
+        if CALL.fullmatch(name):
             return None
         dataset = self._dataset(name)
         return table(dataset.current() if self.kind == CURRENT else dataset.history(), self.errors)

@@ -1,41 +1,21 @@
-"""The export of a dataset as tables of another format."""
+"""The export of a dataset as tables of another format: their names, and the place for them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 
 from airflow_provider_odf.errors import InvalidInput
-from airflow_provider_odf.reading.tables import ExportedTable, Source, Tables
+from airflow_provider_odf.reading.tables import Source, Tables
 
 
-def export_tables(
-    source: Source,
-    form: str,
-    folder: str | None = None,
-    table: str | None = None,
-    catalog: str | None = None,
-    properties: Mapping[str, str] | None = None,
-    current: bool = False,
-) -> Sequence[ExportedTable]:
-    """Make or update the table of a dataset's history, and that of its current rows if asked for. See
-    `PublishedDataset.export_tables`."""
-    name = _name(source, table)
-    if form not in FORMATS:
-        raise InvalidInput(f"unknown format {form!r} of tables: use {' or '.join(FORMATS)}")
-    if form != "iceberg" and (catalog or properties):
-        raise InvalidInput(f"only Iceberg has catalogs: leave the catalog out for {form}")
-    with FORMATS[form](source, folder, catalog, properties or {}) as tables:
-        exported = [tables.history(name, source)]
-        if current:
-            exported.append(tables.current((name[0], f"{name[1]}_current"), source))
-    return exported
-
-
-def _name(source: Source, table: str | None) -> tuple[str, str]:
+def name_of(source: Source, table: str | None) -> tuple[str, str]:
     """Return namespace and name of a table. By default, they are those of the dataset in letters that SQL needs no
-    quotes for: ``acme/river-levels`` is ``acme.river_levels``; without an account the namespace is ``odf``."""
+    quotes for: ``acme/river-levels`` is ``acme.river_levels``; without an account the namespace is ``odf``.
+
+    :raises InvalidInput: the name is not valid.
+    """
     account, _, name = source.name.lower().rpartition("/")
     text = table if table is not None else ".".join(re.sub(r"[-.]", "_", part) for part in (account or "odf", name))
     if not re.fullmatch(r"\w+\.\w+", text):
@@ -44,17 +24,21 @@ def _name(source: Source, table: str | None) -> tuple[str, str]:
     return namespace, short
 
 
-def _iceberg(*arguments: object) -> AbstractContextManager[Tables]:
-    from airflow_provider_odf.reading import iceberg
+def opened(
+    source: Source, form: str, folder: str | None, catalog: str | None, properties: Mapping[str, str]
+) -> AbstractContextManager[Tables]:
+    """Return the place for the tables of a format.
 
-    return iceberg.tables(*arguments)  # type: ignore[arg-type]
+    :raises InvalidInput: there is no such format, or it has no catalogs.
+    """
+    if form == "iceberg":
+        from airflow_provider_odf.reading import iceberg
 
-
-def _delta(*arguments: object) -> AbstractContextManager[Tables]:
+        return iceberg.tables(source, folder, catalog, properties)
+    if form != "delta":
+        raise InvalidInput(f"unknown format {form!r} of tables: use iceberg or delta")
+    if catalog or properties:
+        raise InvalidInput(f"only Iceberg has catalogs: leave the catalog out for {form}")
     from airflow_provider_odf.reading import delta
 
-    return delta.tables(*arguments)  # type: ignore[arg-type]
-
-
-FORMATS = {"iceberg": _iceberg, "delta": _delta}
-"""Name of a format -> the place for its tables, by dataset, folder, catalog and properties of the catalog."""
+    return delta.tables(source, folder)

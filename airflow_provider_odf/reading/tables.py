@@ -160,7 +160,11 @@ def default_folder(source: Source, folder: str | None) -> str:
     return folder if folder is not None else f"{source.store_location}/.tables"
 
 
-def access_to(uri: str) -> Mapping[str, str]:
-    """Return how the bucket of a URI is accessed, by names of obstore's settings. Nothing for a folder, and for other
-    stores than S3, of which both libraries ask the environment."""
-    return object_stores.parameters(object_stores.split(uri)[0]) if uri.lower().startswith("s3://") else {}
+def access_to(uri: str, names: Mapping[str, str]) -> Mapping[str, str]:
+    """Return how the bucket of a URI is accessed. Nothing for a folder, and for other stores than S3, of which both
+    libraries ask the environment.
+
+    :param names: obstore's settings, and what a library calls them.
+    """
+    known = object_stores.parameters(object_stores.split(uri)[0]) if uri.lower().startswith("s3://") else {}
+    return {names[name]: value for name, value in known.items() if name in names}

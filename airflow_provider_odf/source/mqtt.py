@@ -13,7 +13,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf.errors import InvalidInput, SourceError
+from airflow_provider_odf.error_conversion import extra_not_installed
+from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.manifest import fetch_kinds
 from airflow_provider_odf.source import spool, work_area
 from airflow_provider_odf.source.fetching import Context, Fetch, SourceFile, SourceFiles
@@ -52,7 +53,7 @@ def prepare(step: FetchStepMqtt, context: Context) -> Fetch:
     try:
         import paho.mqtt.client  # noqa: F401
     except ImportError as e:
-        raise InvalidInput("paho-mqtt is not installed: `pip install 'airflow-provider-odf[mqtt]'`") from e
+        raise extra_not_installed("paho-mqtt", "mqtt") from e
     label = fetch_kinds.kind_of(step).label(step)
 
     def filled(text: str | None, field: str) -> str | None:

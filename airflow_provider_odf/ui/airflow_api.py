@@ -20,6 +20,8 @@ from fastapi import HTTPException, Request
 from airflow_provider_odf.cycle.xcom import NOTICES
 from airflow_provider_odf.hooks.odf import ASSET_GROUP, TAG
 from airflow_provider_odf.operators.links import MAIN_APP
+from airflow_provider_odf.redaction import redact
+from airflow_provider_odf.ui.pages import public
 
 _PAGE = 100
 """Entries of an answer."""
@@ -87,8 +89,8 @@ class Publication:
 
 @dataclass(frozen=True)
 class Failure:
-    """The task that failed last in a run, or waits to be tried again, and its error; None if its log has none, or if
-    the user may not read it."""
+    """The task that failed last in a run, or waits to be tried again, and its error without secrets; None if its log
+    has none, or if the user may not read it."""
 
     run_id: str
     task_id: str
@@ -151,7 +153,8 @@ async def failure_of(request: Request, dag_id: str, run_id: str) -> Failure | No
     task = max(tasks, key=lambda entry: entry["end_date"] or "")
     log = f"{path}/{_quoted(task['task_id'])}/logs/{task['try_number']}"
     lines = await api.lines(log, map_index=task["map_index"])
-    return Failure(run_id, task["task_id"], task["map_index"], _error(lines))
+    error = _error(lines)
+    return Failure(run_id, task["task_id"], task["map_index"], error and public(redact(error)))
 
 
 async def readers(request: Request, publication: Publication) -> tuple[list[str], list[str]]:

@@ -7,7 +7,6 @@ dataset's pages. A DAG without an asset has only the pages of its links.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import Annotated, NamedTuple
 
@@ -23,7 +22,6 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.manifest import public_source
 from airflow_provider_odf.manifest.model import MetadataBlock
 from airflow_provider_odf.operators.links import Ticket
-from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui.airflow_api import (
     Failure,
     failure_of,
@@ -34,7 +32,7 @@ from airflow_provider_odf.ui.airflow_api import (
     run_state,
 )
 from airflow_provider_odf.ui.block_view import BlockView, block_text, counts_of
-from airflow_provider_odf.ui.pages import public, render
+from airflow_provider_odf.ui.pages import render
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 from airflow_provider_odf.ui.trends_page import records_chart
 
@@ -96,8 +94,6 @@ async def _outcome(request: Request, dag_id: str, run_id: str) -> RunOutcome:
     if (block_hash := await published_block(request, dag_id, run_id)) is not None:
         return RunOutcome(block_hash)
     failure = await failure_of(request, dag_id, run_id)
-    if failure is not None and failure.error is not None:
-        failure = replace(failure, error=public(redact(failure.error)))
     merged = await merged_block(request, dag_id, run_id)
     return RunOutcome(None, merged, await run_state(request, dag_id, run_id), failure)
 

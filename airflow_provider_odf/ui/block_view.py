@@ -66,22 +66,14 @@ class BlockView:
         return self.subject.publication_of(self.block_hash, self.block)
 
     @property
-    def published_together(self) -> Sequence[str]:
-        """Hashes of the blocks of its publication, oldest first, after that of the block before them, if there are
-        several and one was before."""
+    def together(self) -> Together | None:
+        """The blocks of its publication, if there are several and one was before."""
         positions = self.subject.positions
         entry = positions.published.entry(self.block.sequence_number) if self.is_published else None
-        return (
-            positions.hashes[entry.first - 1 : entry.last + 1]
-            if entry is not None and 0 < entry.first < entry.last
-            else ()
-        )
-
-    @property
-    def records_together(self) -> int:
-        """Number of records of all blocks of its publication."""
-        before, *_, last = (self.subject.positions.hashes.index(block) for block in self.published_together)
-        return self.subject.positions.offsets[last] - self.subject.positions.offsets[before]
+        if entry is None or not 0 < entry.first < entry.last:
+            return None
+        before, *blocks = positions.hashes[entry.first - 1 : entry.last + 1]
+        return Together(before, blocks, positions.offsets[entry.last] - positions.offsets[entry.first - 1])
 
     @cached_property
     def record(self) -> Record | None:
@@ -146,6 +138,15 @@ class BlockView:
     @property
     def text(self) -> str:
         return block_text(self.block)
+
+
+class Together(NamedTuple):
+    """Hashes of blocks that were published at once, oldest first, that of the block before them, and the number of
+    their records."""
+
+    before: str
+    blocks: Sequence[str]
+    records: int
 
 
 class InputView(NamedTuple):

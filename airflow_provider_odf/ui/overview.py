@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Annotated
@@ -19,13 +18,11 @@ from airflow_provider_odf.health.health import FAILING, REJECTED
 from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.lineage.naming.uri import from_uri
 from airflow_provider_odf.reading.completeness import FEW, GAP, Totals, newest_over
-from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui import verification
 from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, readers
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
 from airflow_provider_odf.ui.completeness_page import totals_if_near
 from airflow_provider_odf.ui.forms import TokenOf
-from airflow_provider_odf.ui.pages import public
 from airflow_provider_odf.ui.subject import Subject, SubjectOf
 from airflow_provider_odf.wording import counted
 
@@ -46,10 +43,7 @@ _MEANINGS = ("number of the record", "operation: 0 is +A, 1 -R, 2 -C, 3 +C", "ti
 
 
 async def _failure(request: Request, subject: SubjectOf) -> Failure | None:
-    failure = await newest_failure(request, subject.publication)
-    if failure is None or failure.error is None:
-        return failure
-    return replace(failure, error=public(redact(failure.error)))
+    return await newest_failure(request, subject.publication)
 
 
 async def _readers(request: Request, subject: SubjectOf) -> tuple[list[str], list[str]]:

@@ -8,42 +8,36 @@ from pstats import Stats
 import pytest
 
 from airflow_provider_odf import build_dags, raise_manifest_errors
+from tests.manifests import polled
 
-MANIFEST = """\
-kind: DatasetSnapshot
-version: 1
-content:
-  name: {name}
-  kind: Root
-  metadata:
-    - kind: SetPollingSource
-      fetch: {{kind: Url, url: "https://example.com/a.csv"}}
-      read: {{kind: Csv, schema: ["id BIGINT"]}}
-      merge: {{kind: Snapshot, primaryKey: [id]}}
-"""
 CONTRACT = (
     "dataContractSpecification: 1.1.0\nid: a\ninfo: {{title: a, version: '1'}}\nmodels: {{{name}: {{fields: {{}}}}}}\n"
 )
 IGNORED = "---\nkind: MetadataEvent\nversion: 3\ncontent: {}\n"
 
 
+def manifest(name: str) -> str:
+    url = "{kind: Url, url: 'https://example.com/a.csv'}"
+    return polled(name, url, "{kind: Csv, schema: [id BIGINT]}", "{kind: Snapshot, primaryKey: [id]}")
+
+
 def with_contracts(folder: Path, name: str) -> None:
-    (folder / f"{name}.yaml").write_text(MANIFEST.format(name=name))
+    (folder / f"{name}.yaml").write_text(manifest(name))
     (folder / f"{name}.datacontract.yaml").write_text(CONTRACT.format(name=name))
 
 
 def with_warnings(folder: Path, name: str) -> None:
-    (folder / f"{name}.yaml").write_text(MANIFEST.format(name=name) + IGNORED)
+    (folder / f"{name}.yaml").write_text(manifest(name) + IGNORED)
 
 
 def in_teams(folder: Path, name: str) -> None:
     (folder / name).mkdir()
     (folder / name / "odf.yaml").write_text("defaults: {schedule: null}\n")
-    (folder / name / "a.yaml").write_text(MANIFEST.format(name=name))
+    (folder / name / "a.yaml").write_text(manifest(name))
 
 
 def with_entries(folder: Path, name: str) -> None:
-    (folder / f"{name}.yaml").write_text(MANIFEST.format(name=name))
+    (folder / f"{name}.yaml").write_text(manifest(name))
     with (folder / "odf.yaml").open("a") as file:
         file.write(f"{'' if file.tell() else f'datasets:{chr(10)}'}  {name}: {{retries: 1}}\n")
 

@@ -40,6 +40,12 @@ PUSHES = ("push", "merge", "publish")
 TESTED = ("poll", "merge", "contract_test", "publish")
 
 
+def run_task(dags, dag, task):
+    """Run a DAG of one task; its state and XCom."""
+    (ti,) = dags.dags[dag].test().get_task_instances()
+    return str(ti.state), ti.xcom_pull(task_ids=task)
+
+
 def run(dags, dag_id, conf=None):
     """States of the tasks of one run."""
     dag_run = dags.dags[dag_id].test(run_conf=conf)
@@ -103,9 +109,7 @@ def test_nothing_new_skips_the_run_and_starts_no_jvm(dags, store, one_jvm):
 @pytest.mark.long
 def test_a_consumer_reads_each_record_once(dags, store):
     def forwarded():
-        dag_run = dags.dags["forward_changes"].test()
-        (ti,) = dag_run.get_task_instances()
-        return str(ti.state), ti.xcom_pull(task_ids="forward")
+        return run_task(dags, "forward_changes", "forward")
 
     assert forwarded()[0] == "failed"  # there is no dataset yet
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")
@@ -119,9 +123,7 @@ def test_a_consumer_reads_each_record_once(dags, store):
 @pytest.mark.skipif(IS_OLDEST, reason="the catalog in SQLite needs SQLAlchemy 2, which Airflow 3.0 does not allow")
 def test_a_publication_reaches_the_iceberg_table(dags, store):
     def export():
-        dag_run = dags.dags["export_table"].test()
-        (ti,) = dag_run.get_task_instances()
-        return str(ti.state), ti.xcom_pull(task_ids="export")
+        return run_task(dags, "export_table", "export")
 
     assert export()[0] == "failed"  # there is no dataset yet
     assert run(dags, "river-levels") == dict.fromkeys(TASKS, "success")

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import sqlite3
 import subprocess
 import threading
@@ -19,6 +18,7 @@ import pytest
 
 from airflow_provider_odf.chain.record_rows import tail_rows
 from docs.pages import DOCS
+from tests.spark_servers import free_ports
 
 from .test_examples import run
 
@@ -139,11 +139,7 @@ def test_sftp(load, store, tmp_path, monkeypatch):
 def kafka(folder: Path):
     """A broker in KRaft mode; yields its address. `make test-kafka` gets its jars from Maven."""
     java = ["java", "-Xmx512m", "-cp", f"{os.environ['ODF_KAFKA_JARS']}/*"]
-    ports = []
-    for _ in range(2):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            ports.append(free.getsockname()[1])
-    broker, controller = (f"127.0.0.1:{port}" for port in ports)
+    broker, controller = (f"127.0.0.1:{port}" for port in free_ports(2))
     settings = {
         "process.roles": "broker,controller",
         "node.id": 1,
