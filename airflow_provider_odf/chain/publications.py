@@ -64,6 +64,13 @@ class Publication:
     base: str | None = None
 
 
+def publication_words(time: object, decision: str, author: Author) -> str:
+    """Return when something was published, by which decision, by whom, in which run and why, in one line."""
+    said = [decision] if decision != PUBLISHED else []
+    words = [str(time), *said, *([f"by {author.who}"] if author.who else []), author.run_name]
+    return ", ".join(filter(None, words)) + (f": {author.reason}" if author.reason else "")
+
+
 @dataclass(frozen=True)
 class NewestData:
     """The newest block of data of a history: its number, its own time, and since when it can be read. The publication

@@ -17,11 +17,11 @@ from airflow_provider_odf.chain import info_files
 from airflow_provider_odf.chain.dataset import Dataset
 from airflow_provider_odf.chain.dataset_facts import attachments, event_summary, facts, log_entries, origins, summary
 from airflow_provider_odf.chain.publications import (
-    PUBLISHED,
     Entry,
     Publication,
     block_as_of,
     newest,
+    publication_words,
     published_history,
 )
 from airflow_provider_odf.chain.replay import replay
@@ -180,9 +180,7 @@ def _publication(publication: Mapping[str, Any]) -> str:
     if not publication["isRecorded"]:
         return f"{publication['published']}, the time of its block: no publication is recorded"
     author = Author(publication["who"], publication["reason"], publication["run"])
-    said = [publication["decision"]] if publication["decision"] != PUBLISHED else []
-    words = [publication["published"], *said, *([f"by {author.who}"] if author.who else []), author.run_name]
-    return ", ".join(filter(None, words)) + (f": {author.reason}" if author.reason else "")
+    return publication_words(publication["published"], publication["decision"], author)
 
 
 def _license(license_: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from airflow_provider_odf.chain.publications import ANYWAY
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.candidates import rejected_candidate
 from airflow_provider_odf.cycle.messages import Candidate, UpToDate
-from airflow_provider_odf.cycle.publish import contract_test, judge, publish
+from airflow_provider_odf.cycle.publish import contract_test, earlier_publication, judge, publish
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.source.files_glob import changed
 
@@ -131,8 +131,8 @@ def carry_out(dataset: Dataset, decision: Decision, author: Author = NOBODY) -> 
     rejection = next((r for r in candidates.rejections(dataset) if r.block_hash == decision.block_hash), None)
     if rejection is None:
         is_known = dataset.storage.stat(f"blocks/{decision.block_hash}") is not None
-        if head is not None and is_known and dataset.contains(head, decision.block_hash):
-            return UpToDate(f"candidate {decision.block_hash} is published already")
+        if is_known and (earlier := earlier_publication(dataset, decision.block_hash)) is not None:
+            return UpToDate(f"the candidate was {earlier}")
         raise InvalidInput(f"dataset {dataset.alias} has no rejected candidate {decision.block_hash}")
     if rejection.record.is_discarded:
         raise InvalidInput(

@@ -11,7 +11,7 @@ from airflow_provider_odf.author import NOBODY, Author
 from airflow_provider_odf.chain import publications
 from airflow_provider_odf.chain import schema as chain_schema
 from airflow_provider_odf.chain.dataset import HEAD
-from airflow_provider_odf.chain.publications import Publication
+from airflow_provider_odf.chain.publications import Publication, publication_words, published_data, published_history
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.slices import count_in_all
 from airflow_provider_odf.contract.sensitivity import EVERY_COLUMN
@@ -59,7 +59,8 @@ def _is_of(report: protocol.ContractReport, contract: protocol.Contract) -> bool
 
 
 def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -> str | None:
-    """Raise where a candidate fails its contract. Return a notice if it fails and somebody accepted its input.
+    """Raise where a candidate fails its contract. Return a notice if it fails and is published already, or somebody
+    accepted its input.
 
     :raises ContractRejected: a clause failed; the candidate is kept under a rejected ref.
     :raises ContractInconclusive: a clause could not be evaluated; the candidate is kept as it is.
@@ -72,6 +73,8 @@ def judge(store: Store, candidate: Candidate, report: protocol.ContractReport) -
             f"contract {report.contract} could not be evaluated on {candidate.dataset}: {clauses}"
         )
     dataset = store.dataset(candidate.dataset)
+    if (earlier := earlier_publication(dataset, candidate.candidate)) is not None:
+        return f"contract {report.contract} failed: {clauses}; the candidate was {earlier}"
     record = candidates.load_record(dataset, candidate.candidate)
     if record is not None and candidates.is_accepted(dataset, record):
         return f"publishing this candidate once, although contract {report.contract} failed: {clauses}"
@@ -99,6 +102,20 @@ def require_passed(store: Store, candidate: Candidate, contract: Location) -> No
             f"contract {contract} was not tested on {candidate.ref} of {candidate.dataset}: run the contract test first"
         )
     judge(store, candidate, report)
+
+
+def earlier_publication(dataset: Dataset, block_hash: str) -> str | None:
+    """Return ``published already as block HASH at TIME, by WHO: WHY`` if the head contains a candidate, else None.
+
+    :raises ChainCorrupted: a block is missing or damaged.
+    """
+    head = dataset.first_head()
+    if head is None or not dataset.contains(head, block_hash):
+        return None
+    data = published_data(published_history(dataset, head), block_hash, dataset.block(block_hash))
+    made = data.publication
+    how = publication_words(made.time, made.decision, made.author) if made is not None else data.published
+    return f"published already as block {block_hash} at {how}"
 
 
 def publish(store: Store, candidate: Candidate, author: Author = NOBODY, decision: str = publications.PUBLISHED) -> str:

@@ -24,7 +24,8 @@ class ContractTestOperator(OdfOperator):
 
     It uses the report that the merge made. If there is none, or the contract was edited since, Spark runs the test. A
     failed clause of severity ``error`` fails the task: the dataset is unchanged, and the candidate is kept as
-    rejected. A clause that could not be evaluated fails the task too, and can be retried.
+    rejected. A clause that could not be evaluated fails the task too, and can be retried. A task that is cleared
+    after its candidate was published succeeds, and its log says who published it.
 
     The XCom has the outcome: ``{"contract", "result", "pass", "fail", "error", "unsupported", "informational"}``.
 
@@ -56,7 +57,7 @@ class ContractTestOperator(OdfOperator):
     def run_step(self, context: Context) -> dict[str, Any] | None:
         from airflow_provider_odf.contract.report import lines
         from airflow_provider_odf.cycle.decisions import PUBLISH, RETEST
-        from airflow_provider_odf.cycle.publish import contract_test, judge
+        from airflow_provider_odf.cycle.publish import contract_test, earlier_publication, judge
         from airflow_provider_odf.cycle.xcom import receive_candidate
         from airflow_provider_odf.operators.decision import decision_about
 
@@ -75,7 +76,9 @@ class ContractTestOperator(OdfOperator):
         decision = decision_about(context, candidate.dataset, candidate.candidate)
         action = decision.action if decision is not None else None
         if action == PUBLISH:
-            self.log.warning("%s: publishing candidate %s whatever its contract says", candidate.dataset, candidate.ref)
+            earlier = earlier_publication(self.odf.dataset(candidate.dataset), candidate.candidate)
+            what = f"was {earlier}" if earlier is not None else "will be published whatever its contract says"
+            self.log.warning("%s: candidate %s %s", candidate.dataset, candidate.ref, what)
             self.show(candidate)
             return None
         self._report = report = contract_test(self.cycle, candidate, contract, is_fresh=action == RETEST)

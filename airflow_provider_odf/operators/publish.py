@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 
 class PublishOperator(OdfOperator):
-    """Moves a dataset's head to a candidate, by compare-and-set. Publishing is idempotent.
+    """Moves a dataset's head to a candidate, by compare-and-set. Publishing is idempotent: the log of a task that is
+    cleared later says when and by whom its candidate was published.
 
     Each asset among the task's outlets gets an event with ``{"blockHash", "offsets", "records", "watermark", "changes",
     "link"}``: ``changes`` says in words what changed, ``link`` leads to the page of the block. The XCom has the first
@@ -43,7 +44,7 @@ class PublishOperator(OdfOperator):
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.chain.publications import ANYWAY, PUBLISHED
         from airflow_provider_odf.cycle.decisions import PUBLISH
-        from airflow_provider_odf.cycle.publish import change_words, publish, require_passed
+        from airflow_provider_odf.cycle.publish import change_words, earlier_publication, publish, require_passed
         from airflow_provider_odf.cycle.xcom import receive_candidate
         from airflow_provider_odf.operators.decision import author_of, decision_about
 
@@ -52,16 +53,18 @@ class PublishOperator(OdfOperator):
             candidate = receive_candidate(
                 self.odf, self.from_upstream("candidate"), self.dataset_name, allows_rejected=decision is not None
             )
+            earlier = earlier_publication(self.odf.dataset(candidate.dataset), candidate.candidate)
             is_anyway = decision is not None and decision.action == PUBLISH
             contract = self.cycle_of(candidate.dataset).contract_location
-            if contract is not None and not is_anyway:
+            if contract is not None and not is_anyway and earlier is None:
                 require_passed(self.odf, candidate, contract)
             author = author_of(context, decision.reason if decision is not None else None)
             head = publish(self.odf, candidate, author, ANYWAY if is_anyway else PUBLISHED)
         except CommitConflict as e:
             raise AirflowFailException(f"{e}: clear this run to merge onto the new head") from None
         self.show(candidate)
-        self.log.info("%s: published %s, head is %s", candidate.dataset, counted(candidate.records, "record"), head)
+        records = counted(candidate.records, "record")
+        self.log.info("%s: %s", candidate.dataset, earlier or f"published {records}, head is {head}")
         event = {
             "blockHash": candidate.candidate,
             "offsets": protocol.to_json(candidate.offsets),

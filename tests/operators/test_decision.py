@@ -1,5 +1,7 @@
 """Runs whose conf decides on a rejected candidate. A contract test again needs Spark: see tests/cycle."""
 
+import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -14,6 +16,7 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.cycle import candidates, decisions
 from airflow_provider_odf.cycle.candidates import Record
+from airflow_provider_odf.cycle.xcom import pass_candidate
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.protocol import CheckResult, ContractReport
@@ -70,6 +73,10 @@ def run(**decision):
     return {"dag_run": SimpleNamespace(conf={"decision": {"dataset": "numbers", **decision}})}
 
 
+def task_of(run_id):
+    return SimpleNamespace(dag_id="numbers", run_id=run_id, task_id="publish", try_number=2)
+
+
 def run_tasks(where, context):
     """The event of a run of the tasks that a DAG of a manifest has."""
     polled = PollingSourceOperator(task_id="poll", **where).execute(context)
@@ -87,14 +94,40 @@ def test_a_run_publishes_a_rejected_candidate(where, growing, rejection):
     assert (event["blockHash"], event["records"], event["offsets"]) == (rejection.block_hash, 1, {"start": 1, "end": 1})
     assert dataset.head() == rejection.block_hash
     assert [ref for ref in dataset.storage.refs() if ref != "head"] == []
-    with pytest.raises(AirflowSkipException, match="is published already"):
-        run_tasks(where, run(publish=rejection.block_hash))
+
+
+def test_tasks_that_are_cleared_after_a_publication_say_who_published(where, growing, rejection, capfd):
+    """Those of the run whose candidate was rejected, those of the run that published it, and those of one more."""
+    dataset, block = growing.dataset, rejection.block_hash
+    candidate = pass_candidate(candidates.rejected_candidate(dataset, rejection))
+    digest = ContractTestOperator(task_id="contract_test", candidate=candidate, **where).cycle.contract.digest
+    record = candidates.load_record(dataset, block)
+    candidates.save_record(dataset, block, replace(record, report=replace(record.report, digest=digest)))
+    context = run(publish=block, reason="refunds")
+    context["dag_run"].triggering_user_name, context["ti"] = "ann", task_of("decision_1")
+    event = run_tasks(where, context)
+    growing.draft = Draft(dataset, replay(dataset))
+    growing.append(model.SetInfo(description="newer"))
+    head, earlier = dataset.head(), f"published already as block {block} at "
+    by_whom = ", published anyway, by ann, numbers/decision_1: refunds"
+
+    for conf in ({}, context):
+        capfd.readouterr()
+        ContractTestOperator(task_id="contract_test", candidate=candidate, **where).execute(conf)
+        assert PublishOperator(task_id="publish", candidate=candidate, **where).execute(conf) == event
+        tested, published = [line for line in capfd.readouterr().out.splitlines() if earlier in line]
+        assert by_whom in tested
+        assert re.search(f" numbers: {earlier}.*{by_whom}", published)
+    with pytest.raises(AirflowSkipException, match=f"the candidate was {earlier}.*{by_whom}"):
+        run_tasks(where, run(publish=block))
+    assert dataset.storage.targets("") == {"head": head}
+    assert len(publications.published_history(dataset, "head").entries) == 1
 
 
 def test_a_publication_is_recorded_with_its_run_the_user_and_the_reason(where, growing, rejection):
     context = run(publish=rejection.block_hash, reason=" refunds; token=s3cret ")
     context["dag_run"].triggering_user_name = "ann"
-    context["ti"] = SimpleNamespace(dag_id="numbers", run_id="decision_1", task_id="publish", try_number=2)
+    context["ti"] = task_of("decision_1")
     run_tasks(where, context)
     ((entry, publication),) = publications.newest(publications.published_history(growing.dataset, "head"), 5)
     assert entry.block_hash == rejection.block_hash
