@@ -16,7 +16,7 @@ from airflow_provider_odf.dag import inputs
 from airflow_provider_odf.dag.doc import doc_md
 from airflow_provider_odf.dag.inputs import Declared, StoreNames
 from airflow_provider_odf.dag.markdown import block, readable
-from airflow_provider_odf.hooks.odf import TAG, OdfHook
+from airflow_provider_odf.hooks.odf import INVALID_TAG, TAG, OdfHook
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.folder_settings import CHANGE, tag
 from airflow_provider_odf.operators.contract_test import ContractTestOperator
@@ -144,7 +144,7 @@ def build_invalid(id_: str, problems: Sequence[Problem]) -> DAG:
         doc_md=f"## Invalid manifest\n\n{block([text])}\n",
         schedule=None,
         catchup=False,
-        tags={TAG, "invalid manifest"},
+        tags={TAG, INVALID_TAG},
         auto_register=False,
     ) as dag:
         InvalidManifestOperator(task_id=get_parsing_context().task_id or "validate", problems=text)

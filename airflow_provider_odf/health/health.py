@@ -79,6 +79,10 @@ class Runs:
     due: datetime | None = None
     deciding: str | None = None
 
+    @property
+    def is_running(self) -> bool:
+        return self.state in ("queued", "running")
+
 
 def health(facts: Facts, runs: Runs, now: datetime) -> Health:
     """Return the health of a dataset: the worst of `findings`, else fresh."""
@@ -113,7 +117,7 @@ def _unpublished(facts: Facts, runs: Runs, now: datetime) -> str | None:
     if runs.unpublished is not None:
         return f"Run {runs.unpublished} has the state success, but published nothing: its publication did not succeed."
     merged = facts.unpublished.to_datetime() if facts.unpublished is not None else None
-    if merged is None or runs.state in ("queued", "running") or now - merged <= GRACE:
+    if merged is None or runs.is_running or now - merged <= GRACE:
         return None
     return f"New data was merged at {_shown(merged)}, and no run has published it."
 
@@ -184,7 +188,7 @@ def _stale(facts: Facts, runs: Runs, now: datetime) -> str | None:
         return "The DAG is paused: no run looks for new data."
     if facts.inputs.behind:
         return f"Inputs have newer data: {listed([_since(newer, now) for newer in facts.inputs.behind])}."
-    if runs.next_run is not None and runs.next_run + GRACE < now:
+    if runs.next_run is not None and not runs.is_running and runs.next_run + GRACE < now:
         return "A run is overdue: the scheduler has not started it."
     return _old(facts.chain, now) if facts.chain is not None and not facts.chain.promises else None
 

@@ -36,6 +36,9 @@ ASSET_GROUP = "odf"
 TAG = "odf"
 """Tag of the DAGs of manifests."""
 
+INVALID_TAG = "invalid manifest"
+"""Tag of those whose manifest is not valid: their description and documentation have its problems."""
+
 
 class OdfHook(BaseHook):
     """Opens a store of Open Data Fabric datasets.

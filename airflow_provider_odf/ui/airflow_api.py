@@ -18,7 +18,8 @@ import httpx
 from fastapi import HTTPException, Request
 
 from airflow_provider_odf.cycle.xcom import NOTICES
-from airflow_provider_odf.hooks.odf import ASSET_GROUP, TAG
+from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.hooks.odf import ASSET_GROUP, INVALID_TAG, TAG
 from airflow_provider_odf.operators.links import MAIN_APP
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui.pages import public
@@ -71,6 +72,12 @@ class Publication:
     """The newest run of the task that publishes."""
     owners: tuple[str, ...] = ()
     """Those of the DAG."""
+    schedule: str | None = None
+    """The times of its schedule, such as ``*/5 * * * *``; None if only events or people start it."""
+    has_published: bool = True
+    """Whether its task has published the dataset before, as far as Airflow knows."""
+    problem: str | None = None
+    """The first problem of a manifest that is not valid."""
 
     @property
     def alias(self) -> str:
@@ -85,6 +92,10 @@ class Publication:
     def store(self) -> str:
         """URI of the store."""
         return self.uri[: -len(self.alias) - 1]
+
+
+class ManifestNotValid(InvalidInput):
+    """The manifest of a DAG is not valid, so the DAG publishes no dataset. The message has the first problem."""
 
 
 @dataclass(frozen=True)
@@ -259,12 +270,15 @@ async def publication(request: Request, dag_id: str) -> Publication:
     """Return the dataset that a DAG publishes, and the DAG's state.
 
     :raises HTTPException: the user may not read the DAG or its assets, or the DAG publishes no dataset.
+    :raises ManifestNotValid: the DAG publishes none because its manifest is not valid.
     """
     api = Api(request)
     assets = await api.entries("assets", dag_ids=dag_id)
     dag = await api.get(f"dags/{_quoted(dag_id)}")
     newest = dict.fromkeys([dag_id], next(iter(await api.runs(dag_id, 1)), {}))
     [asked] = _publications([dag], assets, newest, await api.newest_tasks(assets, [dag_id]))
+    if asked.problem is not None:
+        raise ManifestNotValid(f"{asked.problem}\nCorrect the file. The documentation of the DAG has all problems.")
     if not asked.uri:
         raise HTTPException(404, f"DAG {dag_id} publishes no dataset of Open Data Fabric.")
     return asked
@@ -331,8 +345,9 @@ def _publications(
             of_dag[dag_id].append(asset)
     for dag in dags:
         dag_id, own, run = dag["dag_id"], of_dag[dag["dag_id"]], runs.get(dag["dag_id"], {})
-        published = (a for a in own if a["group"] == ASSET_GROUP and dag_id in _dags(a, "producing_tasks"))
-        uri = min((asset["uri"] for asset in published), default="")
+        published = {a["uri"]: a for a in own if a["group"] == ASSET_GROUP and dag_id in _dags(a, "producing_tasks")}
+        uri = min(published, default="")
+        is_invalid = not uri and INVALID_TAG in (tag["name"] for tag in dag["tags"])
         yield Publication(
             dag_id,
             uri,
@@ -349,7 +364,14 @@ def _publications(
             tuple(sorted(reader for a in own if a["uri"] == uri for reader in _dags(a, "scheduled_dags"))),
             tasks.get(dag_id),
             tuple(dag["owners"]),
+            _times(dag["timetable_summary"]),
+            not uri or published[uri].get("last_asset_event", {"id": 0})["id"] is not None,  # Airflow 3.0 has none
+            dag["description"] if is_invalid else None,
         )
+
+
+def _times(timetable: str | None) -> str | None:
+    return None if timetable is None or timetable.endswith("Asset") else timetable
 
 
 def _dags(asset: Mapping[str, Any], references: str) -> list[str]:

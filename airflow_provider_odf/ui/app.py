@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 from airflow_provider_odf.errors import DatasetGone, DatasetNotFound, InvalidInput, OdfError, StorageError
 from airflow_provider_odf.operators.links import airflow_path
 from airflow_provider_odf.ui import block_pages, contract_pages, rejected_pages, verification
+from airflow_provider_odf.ui.airflow_api import ManifestNotValid
 from airflow_provider_odf.ui.all_lineage_page import all_lineage
 from airflow_provider_odf.ui.catalog_page import catalog, waiting
 from airflow_provider_odf.ui.columns_page import columns
@@ -81,6 +82,7 @@ _HTTP = {
 }
 """Status -> title of its page, and its message, empty where the error says more."""
 _ERRORS: Mapping[type[Exception], tuple[int, str]] = {
+    ManifestNotValid: (409, "The manifest is not valid"),
     DatasetNotFound: (404, "This was not found"),
     InvalidInput: (400, "This cannot be shown"),
     DatasetGone: (410, "The dataset is gone"),

@@ -24,6 +24,7 @@ from airflow_provider_odf.manifest.model import MetadataBlock
 from airflow_provider_odf.operators.links import Ticket
 from airflow_provider_odf.ui.airflow_api import (
     Failure,
+    ManifestNotValid,
     failure_of,
     merged_block,
     publication,
@@ -154,7 +155,7 @@ async def _published(request: Request, dag_id: str, linked: LinkedOf) -> Subject
     """Return the dataset of a link if the DAG publishes it, and the user may see that it does."""
     try:
         published = await publication(request, dag_id)
-    except HTTPException:
+    except (HTTPException, ManifestNotValid):
         return None
     return Subject(published) if published.uri.lower() == linked.uri.lower() else None
 

@@ -125,7 +125,7 @@ def catalog(
         total=total,
         last=last,
         health_words=(NOT_WELL, _UNREADABLE, *WORDS),
-        meanings=MEANINGS,
+        meanings={_UNREADABLE: "the dataset, its store or its manifest cannot be read: the row says why"} | MEANINGS,
     )
 
 
@@ -157,7 +157,7 @@ def waiting(listed: Annotated[list[Publication], Depends(_all_publications)]) ->
 def _row(publication: Publication, indexes: dict[str, CatalogIndex]) -> Row:
     """Return the row of a dataset, and add the index of its store to others."""
     if not publication.uri:
-        problem = "The DAG publishes no dataset: its manifest is not valid. The DAG shows the errors."
+        problem = public(publication.problem) if publication.problem is not None else "The DAG publishes no dataset."
         return Row(Subject(publication), _UNREADABLE, problem=problem)
     try:
         if publication.store not in indexes:

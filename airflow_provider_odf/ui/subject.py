@@ -70,10 +70,10 @@ class Subject:
         """
         if (dataset := self.store.get(self.publication.alias)) is not None:
             return dataset
-        if not self.store.storage.exists():
+        if self.publication.has_published and not self.store.storage.exists():
             raise StorageError(
-                f"The store of dataset {self.publication.alias} does not exist on the API server: no run has created "
-                "it, or it is not mounted"
+                f"The store of dataset {self.publication.alias} does not exist on the API server: a run has published "
+                "to it before, so it is not mounted, or it was removed"
             )
         return self.store.dataset(self.publication.alias)
 
@@ -151,6 +151,18 @@ class Subject:
         return health(facts, self._runs, datetime.now(UTC))
 
     @property
+    def next_run_words(self) -> str | None:
+        """How the next run starts, None if `Publication.next_run` says when."""
+        dag, is_running = self.publication, self._runs.is_running
+        if dag.is_paused:
+            return "the DAG is paused"
+        if dag.next_run is not None and not (is_running and datetime.fromisoformat(dag.next_run) < datetime.now(UTC)):
+            return None
+        if dag.schedule is None:
+            return "by an event or by hand"
+        return f"{'after the run that is running now, ' if is_running else ''}by the schedule {dag.schedule}"
+
+    @cached_property
     def _runs(self) -> Runs:
         dag, task = self.publication, self.publication.newest_task
         next_run = datetime.fromisoformat(dag.next_run) if dag.next_run is not None else None

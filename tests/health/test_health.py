@@ -129,6 +129,11 @@ CASES = {
     ),
     "paused": (Facts(chain(), True), Runs(is_paused=True), "stale"),
     "overdue": (Facts(chain(), True), Runs(next_run=NOW - timedelta(minutes=30)), "stale"),
+    "overdue, while a run is running": (
+        Facts(chain(), True),
+        Runs("running", next_run=NOW - timedelta(minutes=30)),
+        "fresh",
+    ),
     "due": (Facts(chain(), True), Runs(next_run=NOW - timedelta(minutes=5)), "fresh"),
     "run marked success without a publication": (
         Facts(chain(), True),

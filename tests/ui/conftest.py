@@ -48,6 +48,7 @@ def airflow_server():
         info = event("SetInfo", description=f"Numbers of {name}", keywords="[numbers]")
         (MANIFESTS / f"{name.replace('/', '.')}.yaml").write_text(snapshot(name, info, POLLING))
     (MANIFESTS / "acme.sums.yaml").write_text(DERIVATIVE)
+    (MANIFESTS / "broken.yaml").write_text(snapshot("broken", POLLING.replace("BIGINT", "BIGIN")))
     (MANIFESTS / "odf.py").write_text(LOADER.format(store=HOME / "pages-store"))
     (MANIFESTS / "report.py").write_text(READER.format(store=HOME / "pages-store"))
     initdb()

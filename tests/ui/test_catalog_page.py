@@ -33,7 +33,7 @@ def test_the_catalog(open_page, numbers):
     row = page.lines[start : start + 8]
     assert row[:2] == ["acme/numbers", "stale"]
     assert row[2].startswith("2024-05-02 08:00:00 UTC")
-    assert row[4:] == ["2", "none", "paused", "Root"]
+    assert row[4:] == ["2", "none", "the DAG is paused", "Root"]
     assert page.links["acme/numbers"] == "/odf/datasets/acme.numbers"
     start = page.lines.index("empty")
     assert page.lines[start + 1 : start + 3] == ["no data", "No run has created the dataset yet."]
@@ -102,6 +102,28 @@ def test_the_index_follows_the_heads(open_page, numbers, filters):
     assert file.read_bytes() != kept
     file.write_bytes(kept[:-9] + b"999999999")
     assert row() == ["3", "none"]
+
+
+def test_before_the_first_run_there_is_no_store(open_page, store):
+    shutil.rmtree(store.location)
+    page = shown(open_page("/datasets?name=empty"))
+    start = page.lines.index("empty")
+    assert page.lines[start + 1 : start + 3] == ["no data", "No run has created the dataset yet."]
+    assert "no data The dataset does not exist yet." in shown(open_page("/datasets/empty")).lines
+    Path(store.location, ".work").mkdir(0o750, parents=True)
+
+
+def test_a_manifest_that_is_not_valid(open_page, store):
+    problem = "…/broken.yaml:9:"
+    page = shown(open_page("/datasets?name=broken"))
+    start = page.lines.index("broken")
+    assert page.lines[start + 1] == "unreadable"
+    assert problem in page.lines[start + 2]
+    for path in ("", "/data", "/runs/manual__1"):
+        page = shown(open_page(f"/datasets/broken{path}"), 409)
+        assert page.lines[0] == "The manifest is not valid"
+        assert problem in page.lines[2]
+        assert page.lines[3] == "Correct the file. The documentation of the DAG has all problems."
 
 
 def test_damage_of_one_dataset_hides_no_other(open_page, numbers):

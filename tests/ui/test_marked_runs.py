@@ -1,5 +1,7 @@
 """Health where a user marks a run of Airflow as a success that published nothing."""
 
+from datetime import UTC, datetime
+
 import pyarrow as pa
 import pytest
 
@@ -65,3 +67,31 @@ def test_a_task_that_publishes_marked_as_a_success(airflow_server, as_user, open
     assert done.status_code == 200, done.text
     airflow_server.patch(run, json={"state": "success"}, headers=as_user("user"))
     assert words(open_page)[:2] == ("unpublished", "unpublished")
+
+
+def test_the_next_run_while_one_is_running(airflow_server, as_user, open_page, numbers, run):
+    """While as many runs as may be are running, Airflow 3.1 knows no time of the next, later versions a past one."""
+    from airflow.models.dag import DagModel
+    from airflow.utils.session import create_session
+
+    dag = "/api/v2/dags/acme.numbers"
+
+    def next_run(time):
+        with create_session() as session:
+            session.get(DagModel, "acme.numbers").next_dagrun_create_after = time
+        _, _, overview = words(open_page)
+        listed = shown(open_page("/datasets?name=acme/numbers"))
+        assert overview.after("Next run") in listed.lines
+        return overview.after("Next run")
+
+    past = datetime(2026, 5, 1, tzinfo=UTC)
+    airflow_server.patch(dag, json={"is_paused": False}, headers=as_user("user"))
+    try:
+        waiting = "after the run that is running now, by the schedule 0 * * * *"
+        assert [next_run(None), next_run(past)] == [waiting, waiting]
+        assert next_run(past.replace(year=2126)).startswith("2126-05-01 00:00:00 UTC")
+        airflow_server.patch(run, json={"state": "success"}, headers=as_user("user"))
+        assert next_run(None) == "by the schedule 0 * * * *"
+        assert next_run(past).startswith("2026-05-01 00:00:00 UTC")
+    finally:
+        airflow_server.patch(dag, json={"is_paused": True}, headers=as_user("user"))
