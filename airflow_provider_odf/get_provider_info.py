@@ -30,7 +30,7 @@ def get_provider_info() -> dict[str, Any]:
         "sensors": [_modules("sensors", "polling_source", "dataset_health")],
         "triggers": [_modules("triggers", "polling_source", "dataset_health")],
         "hooks": [_modules("hooks", "odf", "runners", "datahub")],
-        "connection-types": [_CONNECTION, _DATAHUB_CONNECTION],
+        "connection-types": [ODF_CONNECTION, DATAHUB_CONNECTION],
         "extra-links": [f"{_PACKAGE}.operators.links.{name}" for name in ("DatasetLink", "BlockLink", "ReportLink")],
         "plugins": [{"name": "odf", "plugin-class": f"{_PACKAGE}.ui.plugin.OdfPlugin"}],
         "config": {"odf": {"description": "Open Data Fabric datasets.", "options": _OPTIONS}},
@@ -57,7 +57,7 @@ def _option(
     return {"description": description, "version_added": "0.1.0", "type": kind, "example": example, "default": default}
 
 
-_CONNECTION: dict[str, Any] = {
+ODF_CONNECTION: dict[str, Any] = {
     "connection-type": "odf",
     "hook-name": _NAME,
     "hook-class-name": f"{_PACKAGE}.hooks.odf.OdfHook",
@@ -77,7 +77,7 @@ _CONNECTION: dict[str, Any] = {
     },
 }
 
-_DATAHUB_CONNECTION: dict[str, Any] = {
+DATAHUB_CONNECTION: dict[str, Any] = {
     "connection-type": "datahub",
     "hook-name": "DataHub",
     "hook-class-name": f"{_PACKAGE}.hooks.datahub.DataHubHook",

@@ -43,6 +43,18 @@ def test_connection_types_are_those_of_the_hooks():
         assert getattr(importlib.import_module(module), cls).conn_type == connection["connection-type"]
 
 
+def test_the_form_of_a_connection():
+    """As Airflow's server gives it to its UI: 3.0 and 3.1 ask the hook, later versions the info."""
+    from airflow.api_fastapi.core_api.services.ui.connections import HookMetaService
+
+    forms = {form.connection_type: form for form in HookMetaService.hook_meta_data()}
+    (name, field), standard = *forms["odf"].extra_fields.items(), forms["odf"].standard_fields
+    assert (name, field["schema"]["title"], field["schema"]["type"]) == ("work_area", "Work area", ["string", "null"])
+    assert (standard.host.title, standard.host.placeholder) == ("Store", "/data/odf-store")
+    assert standard.password.hidden
+    assert forms["datahub"].standard_fields.password.title == "Access token"
+
+
 def test_every_option_is_a_setting():
     from airflow_provider_odf.settings import Settings
     from airflow_provider_odf.source.options import OPTIONS

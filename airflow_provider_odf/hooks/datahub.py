@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from airflow.providers.common.compat.sdk import BaseHook
 
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.get_provider_info import DATAHUB_CONNECTION
+from airflow_provider_odf.hooks.connection_form import with_form
 
 if TYPE_CHECKING:
     from airflow_provider_odf.datahub.send import Server
 
 
+@with_form(DATAHUB_CONNECTION)
 class DataHubHook(BaseHook):
     """Sends metadata to a DataHub server. Needs the extra ``datahub``.
 

@@ -12,7 +12,9 @@ from airflow.sdk import Asset
 
 from airflow_provider_odf import object_stores, settings
 from airflow_provider_odf.errors import InvalidInput
+from airflow_provider_odf.get_provider_info import ODF_CONNECTION
 from airflow_provider_odf.hooks import connections
+from airflow_provider_odf.hooks.connection_form import with_form
 from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.source.uris import path_of
 
@@ -40,6 +42,7 @@ INVALID_TAG = "invalid manifest"
 """Tag of those whose manifest is not valid: their description and documentation have its problems."""
 
 
+@with_form(ODF_CONNECTION)
 class OdfHook(BaseHook):
     """Opens a store of Open Data Fabric datasets.
 
