@@ -29,7 +29,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
     none runs where an earlier merge made the candidate already.
 
     :raises InputHeldBack: the input looks wrong; the candidate is kept under a rejected ref.
-    :raises CommitConflict: the head has moved since the poll; poll again.
+    :raises CommitConflict: the head has moved since the poll.
     :raises InvalidQuery: the data or the SQL are not valid; nothing was changed.
     :raises SourceError: the input is no shapefile, where one is to be read; nothing was changed.
     :raises ChainCorrupted: a slice that the merge or the contract reads is damaged; nothing was changed.
@@ -49,7 +49,7 @@ def merge(cycle: Cycle, new_input: Input) -> Candidate | UpToDate:
         return result
 
     heads = (new_input.base, new_input.head or new_input.base)
-    return candidate_of(cycle, new_input, heads, " since the poll; poll again", merged)
+    return candidate_of(cycle, new_input, heads, merged)
 
 
 class _Merge(Step):

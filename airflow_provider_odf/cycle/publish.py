@@ -134,7 +134,10 @@ def publish(store: Store, candidate: Candidate, author: Author = NOBODY, decisio
     record = candidates.load_record(dataset, candidate.candidate) if is_any_accepted else None
     if head is None or not dataset.contains(head, candidate.candidate):
         if head is not None and not dataset.contains(candidate.candidate, head):
-            raise CommitConflict(f"dataset {dataset.alias}: {candidate.candidate} is not based on the head {head}")
+            raise CommitConflict(
+                f"dataset {dataset.alias}: {candidate.candidate} is not based on the head {head}: run again "
+                "(in Airflow, clear the run)"
+            )
         _move_head(dataset, candidate, _publication(dataset, candidate, author, decision, record))
         head = candidate.candidate
     else:

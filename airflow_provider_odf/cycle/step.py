@@ -59,20 +59,22 @@ def candidate_of(
     cycle: Cycle,
     new: NewInput,
     heads: tuple[str | None, ...],
-    advice: str,
     make: Callable[[Dataset, Workplace], Candidate | UpToDate],
 ) -> Candidate | UpToDate:
     """Return the candidate that an earlier run made of an input, else what ``make`` returns, which gets a place for its
     files. ``heads`` are those that the dataset may have; the last one was there when the input was read.
 
     :raises InputHeldBack: the input looks wrong; the candidate is kept under a rejected ref.
-    :raises CommitConflict: the head has moved; the message has the advice.
+    :raises CommitConflict: the head has moved.
     """
     dataset = cycle.store.dataset(new.dataset)
     if (earlier := candidates.earlier_candidate(dataset, new.base, new.key)) is not None:
         return held_back.check(dataset, earlier, candidates.load_record(dataset, earlier.candidate))
     if (head := dataset.first_head()) not in heads:
-        raise CommitConflict(f"dataset {dataset.alias}: head moved from {heads[-1]} to {head}{advice}")
+        raise CommitConflict(
+            f"dataset {dataset.alias}: the input was read at head {heads[-1]}, and another writer published {head} "
+            "since: run again (in Airflow, clear the run)"
+        )
     with workplace(cycle.store, new.dataset, passes_objects=cycle.passes_objects) as work:
         return make(dataset, work)
 

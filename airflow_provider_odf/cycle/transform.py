@@ -84,14 +84,12 @@ def make_candidate(cycle: Cycle, new: TransformInput) -> Candidate | UpToDate:
     """Return the candidate with the records that follow from the heads of the inputs. One engine application computes
     them and tests the contract; none runs where an earlier run made the candidate already.
 
-    :raises CommitConflict: the head has moved; start again.
+    :raises CommitConflict: the head has moved.
     :raises InvalidQuery: the query is not valid; nothing was changed.
     :raises ChainCorrupted: a slice of an input or of the derivative is damaged; nothing was changed.
     :raises InternalError: the engine broke down; nothing was changed.
     """
-    return candidate_of(
-        cycle, new, (new.base,), "; start again", lambda dataset, work: _Transform(cycle, dataset, new).run(work)
-    )
+    return candidate_of(cycle, new, (new.base,), lambda dataset, work: _Transform(cycle, dataset, new).run(work))
 
 
 class _Transform(Step):

@@ -181,7 +181,7 @@ def _base(dataset: Dataset, claim: Candidate, allows_rejected: bool) -> str:
     is_known = _is_known(dataset, claim.candidate) and _is_known(dataset, claim.base)
     if is_known and dataset.contains(head, claim.candidate) and dataset.contains(claim.candidate, claim.base):
         return claim.base
-    why = "another writer published first, or the candidate was removed: clear the merge task"
+    why = "another writer published first, or the candidate was removed: clear the run"
     if is_rejected:
         why = f"it was rejected or held back; to inspect it: {candidates.show_command(dataset)}"
     raise CommitConflict(f"dataset {dataset.alias}: {claim.candidate} is not a candidate: {why}")

@@ -43,6 +43,11 @@ log = logging.getLogger(__name__)
 DEFAULT_OWNER = "airflow"
 """Owner of tasks that name none."""
 
+_STOPPED = (
+    "the task was stopped while it ran: somebody set its state or that of its run, its time was over, or its worker "
+    "was shut down. To run it again, clear it"
+)
+
 
 class OdfOperator(LineageMixin, BaseOperator):
     """Base of the operators on one dataset.
@@ -81,6 +86,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         self.contract = contract
         self.shown: Candidate | None = None
         self.is_skipped = False
+        self.is_stopped = False
         self.has_report = False
 
     @cached_property
@@ -207,6 +213,10 @@ class OdfOperator(LineageMixin, BaseOperator):
                         self.show(e.candidate)
                     self.warn(e.notices)
                     raise
+                except OdfError as e:
+                    if not self.is_stopped:
+                        raise
+                    raise InternalError(_STOPPED) from e
         finally:
             self._pass_notices(context)
 
@@ -222,7 +232,10 @@ class OdfOperator(LineageMixin, BaseOperator):
             named = {operator.task_id for operator, _ in XComArg.iter_xcom_references(declared)}
             tasks = " and ".join(sorted(named or self.upstream_task_ids))
             made_by = f"task {tasks} left none, or it was deleted" if tasks else "it was deleted"
-            raise InvalidInput(f"XCom: {argument} has none: {made_by}; clear {tasks or 'the task that makes it'}")
+            # A merge that ran has used up its input: only the task that fetched it makes it again.
+            has_earlier = dag is not None and any(dag.get_task(task_id).upstream_task_ids for task_id in named)
+            advice = f"{tasks or 'the task that makes it'}{' and the tasks before it' if has_earlier else ''}"
+            raise InvalidInput(f"XCom: {argument} has none: {made_by}; clear {advice}")
         return xcom
 
     def warn(self, notices: Iterable[str]) -> None:
@@ -254,6 +267,7 @@ class OdfOperator(LineageMixin, BaseOperator):
         """Stop Spark and the programs of Pipe and Container steps."""
         from airflow_provider_odf.source.program import kill_all
 
+        self.is_stopped = True
         kill_all()
         self.runner.close()
 

@@ -61,7 +61,7 @@ class PublishOperator(OdfOperator):
             author = author_of(context, decision.reason if decision is not None else None)
             head = publish(self.odf, candidate, author, ANYWAY if is_anyway else PUBLISHED)
         except CommitConflict as e:
-            raise AirflowFailException(f"{e}: clear this run to merge onto the new head") from None
+            raise AirflowFailException(str(e)) from None
         self.show(candidate)
         records = counted(candidate.records, "record")
         self.log.info("%s: %s", candidate.dataset, earlier or f"published {records}, head is {head}")

@@ -102,7 +102,9 @@ def test_what_a_pipe_runs_ends_with_its_task(tmp_path):
         pid = int((tmp_path / "pid").read_text())
         assert psutil.pid_exists(pid)
         task.terminate()
-        assert "sh was killed by SIGKILL" in task.communicate(timeout=20)[1]
+        log = task.communicate(timeout=20)[1]
+        assert "AirflowException: the task was stopped while it ran: somebody set its state" in log
+        assert "sh was killed" not in log
     assert not psutil.pid_exists(pid)
     assert task.returncode == 1
 

@@ -208,17 +208,23 @@ def test_a_forged_candidate_is_refused(where, dataset, forged, message):
     assert dataset.head() == head
 
 
-def test_an_xcom_that_is_gone_names_the_task_to_clear(where):
+def test_an_xcom_that_is_gone_names_the_task_to_clear(where, tmp_path):
+    (tmp_path / "orders.datacontract.yaml").write_text(CONTRACT)
     with DAG("lost"):
         poll = PollingSourceOperator(task_id="poll", **where)
         merge = MergeOperator(task_id="merge", data=poll.output, **where)
         test = ContractTestOperator(task_id="contract_test", candidate=merge.output, **where)
         last = PublishOperator(task_id="publish", candidate=merge.output, **where)
         poll >> merge >> test >> last
-    for task, argument, made_by in ((merge, "data", "poll"), (last, "candidate", "merge")):
+    before = "merge and the tasks before it"
+    for task, argument, made_by, advice in (
+        (merge, "data", "poll", "poll"),
+        (test, "candidate", "merge", before),
+        (last, "candidate", "merge", before),
+    ):
         ready = task.prepare_for_execution()
         setattr(ready, argument, None)
-        said = f"^XCom: {argument} has none: task {made_by} left none, or it was deleted; clear {made_by}$"
+        said = f"^XCom: {argument} has none: task {made_by} left none, or it was deleted; clear {advice}$"
         with pytest.raises(AirflowFailException, match=said):
             ready.execute({})
     with pytest.raises(AirflowFailException, match="it was deleted; clear the task that makes it"):
