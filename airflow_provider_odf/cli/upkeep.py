@@ -43,7 +43,10 @@ Ask = Callable[[protocol.Request], protocol.Success]
 
 
 def verify(
-    names: Annotated[list[str], typer.Argument(help="Names of datasets in the store.", metavar="NAME")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names of datasets in the store.", metavar="NAME", show_default="all"),
+    ] = None,
     store: StoreOption = None,
     input_store: InputStoresOption = None,
     how: FormatOption = "table",
@@ -57,16 +60,19 @@ def verify(
 ) -> None:
     """Verify every block, link, size and hash of datasets, and their data against the logical hashes.
 
-    Exit 1 if a dataset is damaged or not what its inputs give, 2 if one does not exist. All others are verified in any
-    case.
+    Exit 1 if a dataset is damaged, gone or not what its inputs give, 2 if a named one does not exist. All others are
+    verified in any case.
     """
     if is_quick and is_replayed:
         raise InvalidInput("--quick reads no records, and --replay compares them: use one of them")
     target = existing_store(store, input_store)
     code, rows = 0, []
+    for gone in target.gone() if not names else ():
+        print(near(gone), file=sys.stderr)
+        code = 1
     with LocalRunner() as runner:  # its engine starts with the first replay
         ask: Ask | None = (lambda request: runner.submit(request).result()) if is_replayed else None
-        for name in names:
+        for name in names or [str(dataset.alias) for dataset in target.datasets()]:
             try:
                 with status_line() as tell:
                     row = _verify(target, name, ask, tell, is_quick=is_quick)
@@ -84,6 +90,8 @@ def verify(
                 print(f"{row['dataset']}: ok: {counts}", flush=True)
     if how == "json":
         print_json(rows)
+    elif not (rows or code):
+        print("no datasets yet", file=sys.stderr)
     raise typer.Exit(code)
 
 

@@ -168,6 +168,20 @@ async def failure_of(request: Request, dag_id: str, run_id: str) -> Failure | No
     return Failure(run_id, task["task_id"], task["map_index"], error and public(redact(error)))
 
 
+async def unresumed_task(request: Request, publication: Publication) -> str | None:
+    """Return the id of a task of the newest run of a DAG that is deferred while no triggerer runs which would resume
+    it; None if there is none, or if the user may not read tasks."""
+    if publication.run_id is None or publication.run_state != "running":
+        return None
+    api = Api(request)
+    triggerer = (await api.get("monitor/health")).get("triggerer") or {}
+    if triggerer.get("status") == "healthy":
+        return None
+    path = f"{_runs_path(publication.dag_id)}/{_quoted(publication.run_id)}/taskInstances"
+    deferred = await _readable(api.pages(path, "task_instances", 1, state=["deferred"]))
+    return deferred[0]["task_id"] if deferred else None
+
+
 async def readers(request: Request, publication: Publication) -> tuple[list[str], list[str]]:
     """Return the DAGs that events of a dataset start: those of manifests, and others. A DAG that the user may not read
     is among the others."""

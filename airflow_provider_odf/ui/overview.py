@@ -19,7 +19,7 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.lineage.naming.uri import from_uri
 from airflow_provider_odf.reading.completeness import FEW, GAP, Totals, newest_over
 from airflow_provider_odf.ui import verification
-from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, readers
+from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, readers, unresumed_task
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
 from airflow_provider_odf.ui.completeness_page import totals_if_near
 from airflow_provider_odf.ui.forms import TokenOf
@@ -46,6 +46,10 @@ async def _failure(request: Request, subject: SubjectOf) -> Failure | None:
     return await newest_failure(request, subject.publication)
 
 
+async def _unresumed(request: Request, subject: SubjectOf) -> str | None:
+    return await unresumed_task(request, subject.publication)
+
+
 async def _readers(request: Request, subject: SubjectOf) -> tuple[list[str], list[str]]:
     return await readers(request, subject.publication)
 
@@ -61,6 +65,7 @@ def overview(
     token: TokenOf,
     failure: Annotated[Failure | None, Depends(_failure)],
     task_notices: Annotated[list[Notice], Depends(_said)],
+    unresumed: Annotated[str | None, Depends(_unresumed)],
     reading: Annotated[tuple[list[str], list[str]], Depends(_readers)],
 ) -> HTMLResponse:
     """Return the dataset at a glance."""
@@ -91,7 +96,7 @@ def overview(
         rows=totals.current_rows(state) if totals is not None else None,
         key={name.lower() for name in state.primary_key},
         source=list(dataset_facts.origins(state, " → ")),
-        notices=[*_notices(subject), *_notices_of_times(totals)],
+        notices=[*_notices_of_triggerer(unresumed), *_notices(subject), *_notices_of_times(totals)],
         is_settled=is_settled,
         task_notices=task_notices,
         derivatives=reading[0],
@@ -100,6 +105,11 @@ def overview(
         newest_period=newest_over(totals.periods()) if totals is not None else None,
         schema_changes=list(_schema_changes(subject.history.schemas)),
     )
+
+
+def _notices_of_triggerer(unresumed: str | None) -> Iterator[tuple[str, str]]:
+    if unresumed is not None:
+        yield "no triggerer", f"Task {unresumed} is deferred, and no triggerer runs to resume it: start one."
 
 
 def _notices(subject: Subject) -> Iterator[tuple[str, str]]:

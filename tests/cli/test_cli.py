@@ -254,10 +254,24 @@ def test_a_corrupted_slice_is_named(folder: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     shutil.copytree(folder / "odf-store", store)
     file = sorted((store / "cities/data").iterdir())[0]
-    data = bytearray(file.read_bytes())
+    content = file.read_bytes()
+    data = bytearray(content)
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
     assert file.name in odf("verify", "cities", "--store", store, code=1, cwd=folder)
+    shutil.copytree(folder / "odf-store/cities", store / "towns")
+    ok, damaged = odf("verify", "--store", store, code=1, cwd=folder).splitlines()
+    assert ok == "towns: ok: 5 blocks, 2 slices, 5 records"
+    assert damaged.startswith("cities: ")
+    file.write_bytes(content)
+    assert odf("verify", "--store", store, cwd=folder) == "cities: ok: 5 blocks, 2 slices, 5 records\n" + ok + "\n"
+    shutil.rmtree(store / "cities")
+    ok, gone = odf("verify", "--store", store, code=1, cwd=folder).splitlines()
+    assert ok.startswith("towns: ok")
+    assert "cities: the dataset did:odf:" in gone
+    shutil.rmtree(store)
+    store.mkdir()
+    assert odf("verify", "--store", store, cwd=folder) == ""  # "no datasets yet" goes to standard error
 
 
 def test_nothing_new_says_so_and_starts_no_jvm(folder: Path) -> None:

@@ -95,3 +95,28 @@ def test_the_next_run_while_one_is_running(airflow_server, as_user, open_page, n
         assert next_run(past).startswith("2026-05-01 00:00:00 UTC")
     finally:
         airflow_server.patch(dag, json={"is_paused": True}, headers=as_user("user"))
+
+
+def test_a_deferred_task_without_a_triggerer(airflow_server, as_user, open_page, numbers, run):
+    from airflow.jobs.job import Job
+    from airflow.models.dagrun import DagRun
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.utils.session import create_session
+    from sqlalchemy import update
+
+    notice = "no triggerer Task poll is deferred, and no triggerer runs to resume it: start one."
+    of_dag = {"dag_id": "acme.numbers"}
+    with create_session() as session:
+        session.execute(update(DagRun).filter_by(**of_dag).values(state="running"))
+    assert notice not in words(open_page)[2].lines
+    with create_session() as session:
+        session.execute(update(TaskInstance).filter_by(**of_dag, task_id="poll").values(state="deferred"))
+    assert notice in words(open_page)[2].lines
+    triggerer = Job(job_type="TriggererJob", state="running", latest_heartbeat=datetime.now(UTC))
+    with create_session() as session:
+        session.add(triggerer)
+    try:
+        assert notice not in words(open_page)[2].lines
+    finally:
+        with create_session() as session:
+            session.delete(triggerer)
