@@ -251,7 +251,8 @@ class Bench:
 
 def _sync(disk: Disk, call: Call) -> None:
     if call.name in SYNCS:
-        disk.sync(f"/proc/{call.pid}/fd/{call.descriptor}")
+        with suppress(FileNotFoundError):  # its process was ended meanwhile, and so was the call
+            disk.sync(f"/proc/{call.pid}/fd/{call.descriptor}")
 
 
 def in_child(function: Callable[[], T]) -> T:

@@ -73,7 +73,8 @@ class Disk:
                 for name, entry in of(self.names.get(inode, {}), now.get(inode, {})).items():
                     write(entry, path / name)
                 return
-            synced, current = self.contents.get(inode, b""), contents.get(inode, b"")
+            synced = self.contents.get(inode, b"")
+            current = contents.get(inode, synced)  # a name that was removed may come back with all that it had
             is_any = kept == SOME and current != synced
             path.write_bytes(chance.choice((synced, current, current[: len(current) // 2])) if is_any else synced)
             if inode in times and path.stat().st_size == len(current):
