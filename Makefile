@@ -99,9 +99,9 @@ test-stores: setup $(STORES)/ready ## Run stores on servers of S3, Azure and Goo
 	@PATH=$(STORES):$(STORES)/node_modules/.bin:$$PATH $(UV) run --frozen pytest -m stores $(ARGS)
 
 # Readers of exported tables, of the newest versions for which there are extensions of Iceberg and Delta.
-TABLES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/tables-1
-TABLES_JARS := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 io.delta:delta-spark_4.1_2.13:4.2.0 \
-	io.delta:delta-storage:4.2.0 org.xerial:sqlite-jdbc:3.50.3.0
+TABLES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/airflow-provider-odf/tables-2
+TABLES_JARS := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 io.delta:delta-spark_4.1_2.13:4.4.0 \
+	io.delta:delta-storage:4.4.0 org.xerial:sqlite-jdbc:3.50.3.0
 
 $(TABLES)/ready:
 	@$(UV) venv --quiet --clear --python 3.11 $(TABLES)

@@ -60,9 +60,9 @@ class ExportTableOperator(ReadingOperator):
         dataset = PublishedStore(self.odf)[self.cycle.dataset]
         tables = dataset.export_tables(
             self.form,
-            folder=self.folder,
-            table=self.table,
-            catalog=self.catalog,
+            folder=self.folder or None,  # a template may render nothing
+            table=self.table or None,
+            catalog=self.catalog or None,
             properties=self.catalog_properties,
             current=self.current,
         )

@@ -1,8 +1,10 @@
-"""Delta tables over slices, by add actions of deltalake.
+"""Delta tables over slices.
 
-Delta's files have paths from the folder of the table. ``../`` in them leads to the slices, for readers that resolve a
-path as a URI (Spark, DuckDB, DataFusion). The table must lie outside of the dataset: VACUUM removes from the folder of
-a table all that its log does not name.
+The library reads tables, and writes those of current rows, but the log of a history is written here: the library has no
+commit that removes one file and keeps another. The files of a history have paths from the folder of its table, in which
+``../`` leads to the slices, for readers that resolve a path as a URI (Spark, DuckDB, DataFusion). The table must lie
+outside of the dataset: VACUUM removes from the folder of a table all that its log does not name. So that nobody else
+takes a slice out of the table, which VACUUM then removes too, its protocol names a feature that no other writer has.
 """
 
 from __future__ import annotations
@@ -13,22 +15,24 @@ import posixpath
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+from uuid import uuid4
 
 import pyarrow as pa
 
 from airflow_provider_odf import object_stores
+from airflow_provider_odf.chain.storages import open_storage
 from airflow_provider_odf.error_conversion import extra_not_installed
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
 from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.reading import tables as shared
+from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan
 from airflow_provider_odf.reading.tables import BLOCK, ExportedTable, Source, Tables
 from airflow_provider_odf.redaction import redact
 
 if TYPE_CHECKING:
-    from deltalake import CommitProperties, DeltaTable
-    from deltalake.transaction import AddAction
+    from deltalake import DeltaTable, Schema
 
     from airflow_provider_odf.reading.scan import Scan
 
@@ -59,6 +63,8 @@ def tables(source: Source, folder: str | None) -> Iterator[Tables]:
     bucket = _bucket(root)
     if bucket is None:
         root = os.path.realpath(os.path.expanduser(root))
+        if "%" in root:
+            raise InvalidInput(f"{root}: deltalake cannot open a folder with % in its path: name another one")
     if bucket != _bucket(source.uri):
         raise InvalidInput(f"{root}: Delta tables name slices by relative paths: name a folder beside {source.uri}")
     try:
@@ -66,6 +72,8 @@ def tables(source: Source, folder: str | None) -> Iterator[Tables]:
     except exceptions.CommitFailedError as e:
         raise CommitConflict(f"{root}/delta: another writer came first: run again: {e}") from e
     except (exceptions.DeltaError, OSError) as e:
+        if "A table already exists" in str(e):
+            raise CommitConflict(f"{root}/delta: another writer came first: run again: {e}") from e
         raise StorageError(f"{root}/delta: {redact(str(e))}") from e
 
 
@@ -84,83 +92,114 @@ class DeltaTables(Tables):
         self._options = dict(options)
 
     def history(self, name: tuple[str, str], source: Source) -> ExportedTable:
-        from deltalake import Schema
-        from deltalake.transaction import create_table_with_add_actions
+        from deltalake import DeltaTable, Schema
 
-        location, table = self._load(name, source)  # before the chain is read, which then is no older
+        location, table = self._load(name, source, HistoryScan.kind)  # before the chain, which then is no older
         scan = source.history()
-        schema, about = Schema.from_arrow(self.columns(scan)), _properties(scan)
-        present = pa.table(table.get_add_actions())["path"].to_pylist() if table is not None else []
-        files = shared.slice_files(scan, {*map(unquote, present)}, lambda file: _relative(location, file))
-        actions = [_action(file, part) for file, part in files.new.items()]
-        if table is None:
-            create_table_with_add_actions(
-                location, schema, actions, name=".".join(name), storage_options=self._options, commit_properties=about
-            )
-            change = "created"
-        else:
-            known = {field.name: field.type for field in table.schema().fields}
-            added = [field for field in schema.fields if field.name not in known]
-            if any(known[field.name] != field.type for field in schema.fields if field.name in known):
-                raise InvalidInput(f"{location}: columns of dataset {source.name} have other types now: drop the table")
-            if added:
-                table.alter.add_columns(added)
-            if actions or files.is_rewritten:
-                mode = "overwrite" if files.is_rewritten else "append"
-                table.create_write_transaction([*actions], mode, table.schema(), commit_properties=about)
-            change = "replaced" if files.is_rewritten else "appended" if added or actions else "unchanged"
-        return ExportedTable(".".join(name), location, scan.block, len(actions), files.records, change)
+        schema = Schema.from_arrow(self.columns(scan))
+        present = pa.table(table.get_add_actions()).to_pylist() if table is not None else []
+        sizes = {file["path"]: file["size_bytes"] for file in present}
+        files = shared.slice_files(scan, sizes, lambda file: quote(_relative(location, file)))
+        actions = [_removed(file, sizes[file]) for file in files.stale]
+        actions += [_added(file, part) for file, part in files.new.items()]
+        if table is None or table.schema() != schema:
+            actions = [_PROTOCOL, _metadata(name, schema, table), *actions]
+        version = table.version() + 1 if table is not None else 0
+        if actions:
+            about = {"timestamp": _now(), "operation": "WRITE" if version else "CREATE TABLE"}
+            commit: dict[str, Any] = {"commitInfo": {**about, "operationParameters": {}, **_named_block(scan)}}
+            owner = {"txn": {"appId": _owner(source, scan.kind), "version": scan.state.sequence_number}}
+            lines = "\n".join(map(json.dumps, (commit, owner, *actions)))
+            if not open_storage(location).put_if_absent(f"_delta_log/{version:020}.json", lines.encode()):
+                raise CommitConflict(f"{location}: another writer came first: run again")
+            if version % _CHECKPOINT == _CHECKPOINT - 1:
+                written = DeltaTable(location, storage_options=self._options)
+                written.create_checkpoint()
+                written.cleanup_metadata()
+        change = files.change(table) if actions else "unchanged"
+        return ExportedTable(".".join(name), location, scan.block, len(files.new), files.records, change)
 
     def current(self, name: tuple[str, str], source: Source) -> ExportedTable:
-        from deltalake import write_deltalake
+        from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
-        location, table = self._load(name, source)
+        location, table = self._load(name, source, CurrentScan.kind)
+        newest = table.history(1)[0].get(BLOCK) if table is not None else None
         scan = source.current()
         columns = self.columns(scan)
-        if table is not None and table.history(1)[0].get(BLOCK) == scan.block:
+        if newest == scan.block:
             return ExportedTable(".".join(name), location, scan.block, 0, 0, "unchanged")
         rows = scan.to_table().cast(columns)
+        owner = Transaction(_owner(source, scan.kind), scan.state.sequence_number)
         write_deltalake(
-            location,
+            location if table is None else table,
             rows,
-            mode="overwrite",
-            schema_mode="overwrite",
+            mode="error" if table is None else "overwrite",
+            schema_mode=None if table is None else "overwrite",
             name=".".join(name),
+            configuration={"delta.deletedFileRetentionDuration": "interval 1 day"},
             storage_options=self._options,
-            commit_properties=_properties(scan),
+            commit_properties=CommitProperties(_named_block(scan), 0, [owner]),
         )
+        DeltaTable(location, storage_options=self._options).vacuum(dry_run=False)
         change = "created" if table is None else "replaced"
         return ExportedTable(".".join(name), location, scan.block, 0, len(rows), change)
 
-    def _load(self, name: tuple[str, str], source: Source) -> tuple[str, DeltaTable | None]:
+    def _load(self, name: tuple[str, str], source: Source, kind: str) -> tuple[str, DeltaTable | None]:
         from deltalake import DeltaTable
 
         location = posixpath.join(self._root, *name)
         if not DeltaTable.is_deltatable(location, self._options):
             return location, None
         table = DeltaTable(location, storage_options=self._options)
-        if table.transaction_version(source.id) is None:
-            raise shared.not_ours(location, source)
+        kinds = (
+            k for k in (HistoryScan.kind, CurrentScan.kind) if table.transaction_version(_owner(source, k)) is not None
+        )
+        shared.check_owner(location, next(kinds, None), source, kind)
         return location, table
 
 
-def _properties(scan: Scan) -> CommitProperties:
-    """Return the properties of a commit. Of two commits at once that name one application, here the dataset, Delta
-    refuses the second."""
-    from deltalake import CommitProperties, Transaction
-
-    return CommitProperties(
-        custom_metadata={BLOCK: scan.block},
-        max_commit_retries=0,
-        app_transactions=[Transaction(scan.state.dataset_id, scan.state.sequence_number)],
-    )
+_CHECKPOINT = 100
+"""Commits after which readers find the files of a table in one file."""
+_PROTOCOL = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["onlyOdfExportWrites"]}}
 
 
-def _action(file: str, part: DataSlice) -> AddAction:
-    from deltalake.transaction import AddAction
+def _now() -> int:
+    return int(time.time() * 1000)
 
-    stats = {"numRecords": shared.records_in(part)}
-    return AddAction(quote(file), part.size, {}, int(time.time() * 1000), True, json.dumps(stats))
+
+def _named_block(scan: Scan) -> dict[str, str]:
+    """Return what a commit says of its block. Of such properties, Spark shows only ``userMetadata``."""
+    return {BLOCK: scan.block, "userMetadata": scan.block}
+
+
+def _owner(source: Source, kind: str) -> str:
+    """Return the application of the log's transactions: by it, a table is known as that of a dataset's rows."""
+    return f"{source.id}/{kind}"
+
+
+def _metadata(name: tuple[str, str], schema: Schema, table: DeltaTable | None) -> Mapping[str, Any]:
+    return {
+        "metaData": {
+            "id": str(table.metadata().id if table is not None else uuid4()),
+            "name": ".".join(name),
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": schema.to_json(),
+            "partitionColumns": [],
+            "createdTime": _now(),
+            "configuration": {},
+        }
+    }
+
+
+def _added(file: str, part: DataSlice) -> Mapping[str, Any]:
+    stats = json.dumps({"numRecords": shared.records_in(part)})
+    of_file = {"path": file, "partitionValues": {}, "size": part.size}
+    return {"add": {**of_file, "modificationTime": _now(), "dataChange": True, "stats": stats}}
+
+
+def _removed(file: str, size: int) -> Mapping[str, Any]:
+    of_file = {"path": file, "extendedFileMetadata": True, "partitionValues": {}, "size": size}
+    return {"remove": {**of_file, "deletionTimestamp": _now(), "dataChange": True}}
 
 
 def _relative(location: str, file: str) -> str:

@@ -7,11 +7,13 @@ microseconds where a dictionary encodes them, except without its vectorized read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
@@ -19,18 +21,30 @@ from airflow_provider_odf import closed_files, object_stores
 from airflow_provider_odf.error_conversion import extra_not_installed, storage_errors
 from airflow_provider_odf.errors import CommitConflict, InvalidInput, StorageError
 from airflow_provider_odf.reading import tables as shared
-from airflow_provider_odf.reading.tables import BLOCK, DATASET_ID, ExportedTable, Source, Tables
+from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan
+from airflow_provider_odf.reading.tables import BLOCK, ExportedTable, Source, Tables
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.wording import listed
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+    from pyiceberg.io import FileIO
     from pyiceberg.table import Table, Transaction
+    from pyiceberg.table.snapshots import Snapshot
 
     from airflow_provider_odf.reading.scan import Scan
 
-_PROPERTIES = {"commit.retry.num-retries": "0", "commit.manifest-merge.enabled": "true"}
-_OF_HISTORY = {"gc.enabled": "false", "read.parquet.vectorization.enabled": "false"}
+_DATASET_ID = "odf.dataset-id"
+_ROWS = "odf.rows"
+_DAY = 24 * 60 * 60 * 1000
+_EXPIRY = "history.expire.max-snapshot-age-ms"
+_PROPERTIES = {
+    "commit.retry.num-retries": "0",
+    "commit.manifest-merge.enabled": "true",
+    "write.metadata.delete-after-commit.enabled": "true",
+}
+_OF_HISTORY = {"gc.enabled": "false", "read.parquet.vectorization.enabled": "false", _EXPIRY: str(30 * _DAY)}
+_OF_COPY = {_EXPIRY: str(_DAY)}
 _ADVICE = ". In Spark, compare times by unix_millis(column): see apache/iceberg#18173"
 _ACCESS = {
     "region": "s3.region",
@@ -69,7 +83,7 @@ def tables(source: Source, folder: str | None, catalog: str | None, properties: 
         )
     access = shared.access_to(source.uri, _ACCESS)
     with _errors(catalog or "odf"), load_catalog(catalog or "odf", **{**access, **own}) as opened:
-        yield IcebergTables(opened, path is not None)
+        yield IcebergTables(opened, path)
 
 
 def _folder(folder: str) -> Path:
@@ -77,7 +91,9 @@ def _folder(folder: str) -> Path:
         raise InvalidInput(
             f"{folder}: the catalog in SQLite needs a folder of this machine: name one, or a catalog of pyiceberg"
         )
-    path = Path(folder).expanduser().absolute() / "iceberg"
+    path = Path(folder).expanduser().resolve() / "iceberg"
+    if re.search("[#%;?]", str(path)):
+        raise InvalidInput(f"{path}: a path of pyiceberg cannot have #, %, ; or ?: name another folder")
     with storage_errors(path):
         closed_files.make_folders(path)
     return path
@@ -96,63 +112,58 @@ def _errors(catalog: str) -> Iterator[None]:
     except (exceptions.RESTError, exceptions.WaitingForLockException, SQLAlchemyError, OSError) as e:
         raise StorageError(f"Iceberg catalog {catalog}: {redact(str(e))}") from e
     except (exceptions.ValidationError, exceptions.NotInstalledError, ValueError, TypeError) as e:
-        raise InvalidInput(f"Iceberg catalog {catalog}: {redact(str(e))}") from e
+        advice = ": give the catalog a `warehouse`, where its tables lie" if "No default path" in str(e) else ""
+        raise InvalidInput(f"Iceberg catalog {catalog}: {redact(str(e))}{advice}") from e
 
 
 class IcebergTables(Tables):
-    """Tables of a catalog. ``has_hints`` says whether each gets a ``version-hint.text``, by which DuckDB finds the
-    newest metadata in a folder."""
+    """Tables of a catalog. If it is our own one in a folder, each gets a ``version-hint.text`` there, by which DuckDB
+    finds the newest metadata."""
 
     format = "Iceberg"
     types = (pa.time64("us"),)
 
-    def __init__(self, catalog: Catalog, has_hints: bool) -> None:
+    def __init__(self, catalog: Catalog, folder: Path | None) -> None:
         self._catalog = catalog
-        self._has_hints = has_hints
+        self._folder = folder
 
     def history(self, name: tuple[str, str], source: Source) -> ExportedTable:
-        from pyiceberg.expressions import AlwaysTrue
-
-        table = self._load(name, source)  # before the chain is read, which then is no older
+        table = self._load(name, source, HistoryScan.kind)  # before the chain is read, which then is no older
         before = table.metadata_location if table is not None else None
         scan = source.history()
-        columns, present, has_deletes = self.columns(scan), set[str](), False
-        for task in table.scan().plan_files() if table is not None else ():
-            present.add(task.file.file_path)
-            has_deletes |= bool(task.delete_files)
-        files = shared.slice_files(scan, {*present, *(["deleted rows"] if has_deletes else [])}, _uri)
-        about = {BLOCK: scan.block}
-        transaction = table.transaction() if table is not None else self._create(name, scan, columns, _OF_HISTORY)
-        with transaction as open_table:
-            with open_table.update_schema() as update:
-                update.union_by_name(columns)
-            if present and files.is_rewritten:
-                open_table.delete(AlwaysTrue(), about)
+        columns = self.columns(scan)
+        tasks = [*table.scan().plan_files()] if table is not None else []
+        whole = {task.file.file_path for task in tasks if not task.delete_files}
+        files = shared.slice_files(scan, whole, _uri)
+        stale = [task.file for task in tasks if task.delete_files or task.file.file_path in files.stale]
+        files = files._replace(stale=[file.file_path for file in stale])
+        with self._transaction(name, table, scan, columns, _OF_HISTORY) as open_table:
+            if stale:
+                with open_table.update_snapshot().overwrite() as overwrite:
+                    for file in stale:
+                        overwrite.delete_data_file(file)
             if files.new:
-                open_table.add_files(list(files.new), about, check_duplicate_files=False)
-        change = "created" if table is None else "replaced" if files.is_rewritten else "appended"
-        made = self._exported(name, scan, change, slices=len(files.new), records=files.records)
+                open_table.add_files([*files.new], {BLOCK: scan.block}, check_duplicate_files=False)
+        made = self._exported(name, scan, files.change(table), slices=len(files.new), records=files.records)
         return made._replace(change="unchanged") if made.location == before else made
 
     def current(self, name: tuple[str, str], source: Source) -> ExportedTable:
-        table = self._load(name, source)
+        from pyiceberg.expressions import AlwaysTrue
+
+        table = self._load(name, source, CurrentScan.kind)
         scan = source.current()
         columns = self.columns(scan)
         newest = table.current_snapshot() if table is not None else None
         if newest is not None and newest.summary is not None and newest.summary.get(BLOCK) == scan.block:
             return self._exported(name, scan, "unchanged")
-        rows, about = scan.to_table().cast(columns), {BLOCK: scan.block}
-        transaction = table.transaction() if table is not None else self._create(name, scan, columns, {})
-        with transaction as open_table:
-            with open_table.update_schema() as update:
-                update.union_by_name(columns)
-            if newest is None:
-                open_table.append(rows, about)
-            else:
-                open_table.overwrite(rows, snapshot_properties=about)
+        rows = scan.to_table().cast(columns)
+        with self._transaction(name, table, scan, columns, _OF_COPY) as open_table:
+            if newest is not None:
+                open_table.delete(AlwaysTrue())
+            open_table.append(rows, {BLOCK: scan.block})
         return self._exported(name, scan, "created" if table is None else "replaced", records=len(rows))
 
-    def _load(self, name: tuple[str, str], source: Source) -> Table | None:
+    def _load(self, name: tuple[str, str], source: Source, kind: str) -> Table | None:
         from pyiceberg.exceptions import NoSuchTableError
 
         try:
@@ -164,22 +175,44 @@ class IcebergTables(Tables):
                 f"table {'.'.join(name)}: the catalog names a metadata file that is missing: {e}; if the tables have "
                 "moved, drop the table, or remove its folder with catalog.db, and export again"
             ) from e
-        if table.properties.get(DATASET_ID) != source.id:
-            raise shared.not_ours(".".join(name), source)
+        has = table.properties.get(_ROWS) if table.properties.get(_DATASET_ID) == source.id else None
+        shared.check_owner(".".join(name), has, source, kind)
+        if self._folder is not None and not table.metadata_location.startswith(f"file://{self._folder}/"):
+            raise InvalidInput(
+                f"table {'.'.join(name)}: the catalog in {self._folder} is a copy: it names {table.metadata_location}; "
+                "remove the folder, and export again"
+            )
         return table
 
-    def _create(self, name: tuple[str, str], scan: Scan, columns: pa.Schema, own: Mapping[str, str]) -> Transaction:
-        self._catalog.create_namespace_if_not_exists(name[0])
-        comment = f"{scan.kind} of Open Data Fabric dataset {scan.dataset.alias}{_ADVICE if own else ''}"
-        properties = {**_PROPERTIES, **own, DATASET_ID: scan.state.dataset_id, "comment": comment}
-        return self._catalog.create_table_transaction(name, columns, properties=properties)
+    @contextmanager
+    def _transaction(
+        self, name: tuple[str, str], table: Table | None, scan: Scan, columns: pa.Schema, own: Mapping[str, str]
+    ) -> Iterator[Transaction]:
+        """Yield a transaction on a table, which makes the table if need be, and the columns that it lacks."""
+        if table is not None:
+            transaction = table.transaction()
+        else:
+            self._catalog.create_namespace_if_not_exists(name[0])
+            comment = (
+                f"{scan.kind} of Open Data Fabric dataset {scan.dataset.alias}{_ADVICE if own is _OF_HISTORY else ''}"
+            )
+            of_rows = {_DATASET_ID: scan.state.dataset_id, _ROWS: scan.kind, "comment": comment}
+            properties = {**_PROPERTIES, **own, **of_rows}
+            transaction = self._catalog.create_table_transaction(name, columns, properties=properties)
+        with transaction as open_table:
+            with open_table.update_schema() as update:
+                update.union_by_name(columns)
+            yield open_table
 
     def _exported(
         self, name: tuple[str, str], scan: Scan, change: str, slices: int = 0, records: int = 0
     ) -> ExportedTable:
-        location = self._catalog.load_table(name).metadata_location
-        if self._has_hints:
-            file = Path(unquote(urlsplit(location).path))
+        table = self._catalog.load_table(name)
+        if change != "unchanged":
+            table = _expire(table)
+        location = table.metadata_location
+        if self._folder is not None:
+            file = Path(location.removeprefix("file://"))
             hint = file.with_name("version-hint.text")
             with storage_errors(hint):
                 pending = hint.with_suffix(".new")
@@ -188,6 +221,30 @@ class IcebergTables(Tables):
         return ExportedTable(".".join(name), location, scan.block, slices, records, change)
 
 
+def _expire(table: Table) -> Table:
+    """Remove the snapshots of a table that are too old by its properties, and their files, of which slices stay."""
+    oldest = time.time() * 1000 - int(table.properties.get(_EXPIRY, 5 * _DAY))
+    named = {ref.snapshot_id for ref in table.metadata.refs.values()}
+    expired = [s for s in table.snapshots() if s.timestamp_ms < oldest and s.snapshot_id not in named]
+    if not expired:
+        return table
+    table.maintenance.expire_snapshots().by_ids([s.snapshot_id for s in expired]).commit()
+    has_own_files = table.properties.get("gc.enabled") != "false"
+    gone = _files(table.io, expired, has_own_files) - _files(table.io, table.snapshots(), has_own_files)
+    for file in gone:
+        table.io.delete(file)
+    return table
+
+
+def _files(io: FileIO, snapshots: Iterable[Snapshot], with_data: bool) -> set[str]:
+    """Return the manifests of snapshots, their lists, and the data files that they name."""
+    manifests = {manifest.manifest_path: manifest for s in snapshots for manifest in s.manifests(io)}
+    files = {*manifests, *(s.manifest_list for s in snapshots)}
+    if with_data:
+        files |= {e.data_file.file_path for m in manifests.values() for e in m.fetch_manifest_entry(io)}
+    return files
+
+
 def _uri(path_or_uri: str) -> str:
     """Return how Iceberg names a file: readers differ in what a path without a scheme means."""
-    return path_or_uri if object_stores.is_object(path_or_uri) else f"file://{path_or_uri}"
+    return path_or_uri if object_stores.is_object(path_or_uri) else f"file://{os.path.realpath(path_or_uri)}"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 BLOCK = "odf.block"
 """Property of a commit: the block up to which the table has the dataset."""
-DATASET_ID = "odf.dataset-id"
-"""Property of a table: whose it is."""
 
 _KEPT = {pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()} | {
     *(pa.string(), pa.binary(), pa.date32(), pa.timestamp("us", "UTC"))
@@ -79,14 +77,18 @@ class ExportedTable(NamedTuple):
 
 
 class SliceFiles(NamedTuple):
-    """Files of a history: those that a table lacks, with their numbers of records, and whether it has others."""
+    """How the files of a table differ from those of a history: files that it lacks, and files that it has too much."""
 
     new: Mapping[str, DataSlice]
-    is_rewritten: bool
+    stale: Collection[str]
 
     @property
     def records(self) -> int:
         return sum(records_in(part) for part in self.new.values())
+
+    def change(self, table: object | None) -> str:
+        """Return what a commit of them does to a table; None is one that there is not yet."""
+        return "created" if table is None else "replaced" if self.stale else "appended"
 
 
 class Tables(ABC):
@@ -138,12 +140,11 @@ def slice_files(scan: HistoryScan, present: Collection[str], name: Callable[[str
     if isinstance(scan.dataset.storage, HttpStorage):
         raise InvalidInput(f"{scan.dataset.location}: tables need a store in a folder or bucket: use `odf copy` first")
     files = {name(slices.location(scan.dataset, part)): part for part in scan.slices()}
-    is_rewritten = not files.keys() >= set(present)
-    new = files if is_rewritten else {file: part for file, part in files.items() if file not in present}
+    new = {file: part for file, part in files.items() if file not in present}
     for file, part in new.items():
         if (size := slices.stat(scan.dataset, part).size) != part.size:
             raise ChainCorrupted(f"{file}: has {size} bytes, but its block records {part.size}: run `odf verify`")
-    return SliceFiles(new, is_rewritten)
+    return SliceFiles(new, [file for file in present if file not in files])
 
 
 def records_in(part: DataSlice) -> int:
@@ -151,8 +152,16 @@ def records_in(part: DataSlice) -> int:
     return part.offset_interval.end - part.offset_interval.start + 1
 
 
-def not_ours(name: str, source: Source) -> InvalidInput:
-    return InvalidInput(f"table {name} is not of dataset {source.name}: choose another name for its table")
+def check_owner(name: str, has: str | None, source: Source, kind: str) -> None:
+    """Refuse a table of another dataset or of other rows.
+
+    :param has: the kind of rows that the table has of the dataset; None if it is of another.
+    :raises InvalidInput: it is one.
+    """
+    if has is None:
+        raise InvalidInput(f"table {name} is not of dataset {source.name}: choose another name for its table")
+    if has != kind:
+        raise InvalidInput(f"table {name} has the {has} of dataset {source.name}: choose another name for the {kind}")
 
 
 def default_folder(source: Source, folder: str | None) -> str:

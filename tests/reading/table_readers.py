@@ -22,6 +22,7 @@ if reader == "duckdb":
             connection.execute(f"CREATE VIEW {form}_{name} AS FROM {form}_scan('{folder}/{form}/odf/{name}')")
     results = {file: connection.execute(query).to_arrow_table() for file, query in queries.items()}
 else:
+    from py4j.protocol import Py4JJavaError
     from pyspark.sql import SparkSession
 
     settings = {
@@ -42,7 +43,12 @@ else:
         spark.table(f"odf.odf.{name}").createOrReplaceTempView(f"iceberg_{name}")
     for name in names["delta"]:
         spark.read.format("delta").load(f"{folder}/delta/odf/{name}").createOrReplaceTempView(f"delta_{name}")
-    results = {file: spark.sql(query).toArrow() for file, query in queries.items()}
+    results = {}
+    for file, query in queries.items():
+        try:
+            results[file] = spark.sql(query).toArrow()
+        except Py4JJavaError as e:
+            results[file] = pa.table({"error": [str(e)]})
 
 for file, table in results.items():
     with pa.ipc.new_file(file, table.schema) as target:

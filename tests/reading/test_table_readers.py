@@ -10,7 +10,10 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.chain import schema
+from airflow_provider_odf.chain.commit import Draft
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.reading import delta
 from airflow_provider_odf.reading.store import PublishedStore
 
 from .test_tables import KEPT
@@ -21,15 +24,21 @@ DAY = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 @pytest.fixture
-def history(grow, store):
+def history(grow, store, monkeypatch):
     """The rows of a history in both formats, with every type that these have, and a column that came later."""
     columns = [pa.field("id", pa.int64()), *(pa.field(name, kind) for name, (kind, _) in KEPT.items())]
     growing = grow("kinds", model.MergeStrategySnapshot(primary_key=("id",)), columns)
     values = [value for _, value in KEPT.values()]
     growing.add(("+A", 1, *values), ("+A", 2, *[None] * len(values)), event_times=[DAY, DAY + timedelta(days=1)])
     dataset = PublishedStore(store)["kinds"]
-    for form in ("iceberg", "delta"):
-        dataset.export_tables(form)
+    kept = growing.dataset.head()
+    growing.add(("+A", 9, *values))  # a record that a rewritten history has no more
+    monkeypatch.setattr(delta, "_CHECKPOINT", 2)
+    for _ in range(2):
+        for form in ("iceberg", "delta"):
+            dataset.export_tables(form)
+        growing.dataset.storage.compare_and_set_ref("head", growing.dataset.head(), kept)
+    growing.draft = Draft(growing.dataset, replay(growing.dataset))
     growing.schema = growing.schema.append(pa.field("later", pa.string()))
     growing.append(schema.set_data_schema(growing.schema))
     times = [DAY + timedelta(days=2)] * 2
@@ -66,6 +75,10 @@ def test_rows_of_other_readers(reader, history, store, tmp_path):
             queries[f"{form} {name}"] = f"SELECT * FROM {form}_kinds WHERE {condition} ORDER BY {quoted}"
         queries[f"{form} plain"] = f"SELECT * FROM {form}_plain ORDER BY id"
         queries[f"{form} current"] = f"SELECT * FROM {form}_kinds_current ORDER BY id"
+    if reader == "spark":
+        table = f"delta.`{store.location}/.tables/delta/odf/kinds`"
+        queries |= {sql: f"{sql} {table}" for sql in ("DELETE FROM", "OPTIMIZE", "VACUUM")}
+        queries["LITE"] = f"VACUUM {table} LITE"
     environment = Path(os.environ["ODF_TABLE_READERS"])
     files = {str(tmp_path / name): query for name, query in queries.items()}
     program = [environment / "bin/python", Path(__file__).with_name("table_readers.py"), reader]
@@ -87,5 +100,8 @@ def test_rows_of_other_readers(reader, history, store, tmp_path):
             assert (form, name, read(f"{form} {name}", rows)) == (form, name, rows.take(offsets).to_pylist())
         assert (form, read(f"{form} plain", plain)) == (form, plain.to_pylist())
         assert (form, read(f"{form} current", current)) == (form, current.sort_by("id").to_pylist())
+    for refused in queries.keys() & {"DELETE FROM", "OPTIMIZE", "VACUUM", "LITE"}:
+        with pa.ipc.open_file(tmp_path / refused) as file:
+            assert "requires writer table feature(s)" in file.read_all()["error"][0].as_py()
     assert rows["later"].to_pylist() == [None, None, None, "new"]
     assert sorted(current["id"].to_pylist()) == [2, 3]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, QueryBuilder, write_deltalake
+from deltalake import DeltaTable, QueryBuilder, exceptions, write_deltalake
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import StaticTable
 from typer.testing import CliRunner
@@ -20,11 +20,10 @@ from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cli import app
 from airflow_provider_odf.errors import ChainCorrupted, CommitConflict, InvalidInput
 from airflow_provider_odf.manifest import model
+from airflow_provider_odf.reading import delta
 from airflow_provider_odf.reading.dataset import PublishedDataset
 from airflow_provider_odf.reading.store import PublishedStore
 from tests.s3 import guarded_s3, use
-
-pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match any records:UserWarning")
 
 FORMS = ["iceberg", "delta"]
 KEYED = model.MergeStrategySnapshot(primary_key=("id",))
@@ -122,27 +121,144 @@ def test_a_rewritten_history_replaces_the_rows(form, growing, published):
     growing.draft = Draft(growing.dataset, replay(growing.dataset))
     growing.add(("+A", 3, "three"))
     (made,) = published.export_tables(form)
-    assert made[3:] == (2, 3, "replaced")
+    assert made[3:] == (1, 1, "replaced")
     assert [r["value"] for r in read(form, made.location)] == ["one", None, "three"]
     assert published.export_tables(form)[0].change == "unchanged"
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_second_of_two_writers_at_once_is_refused(form, growing, published, monkeypatch):
-    published.export_tables(form)
-    growing.add(("+A", 3, "three"))
-    history = PublishedDataset.history
+@pytest.mark.parametrize("current", [False, True])
+def test_the_second_of_two_writers_at_once_is_refused(form, current, growing, published, monkeypatch):
+    read_rows = "current" if current else "history"
 
     def overtaken(self):
-        monkeypatch.setattr(PublishedDataset, "history", history)
-        self.export_tables(form)
-        return history(self)
+        monkeypatch.undo()
+        self.export_tables(form, current=current)
+        return getattr(self, read_rows)()
 
-    monkeypatch.setattr(PublishedDataset, "history", overtaken)
-    with pytest.raises(CommitConflict, match="another writer came first: run again"):
-        published.export_tables(form)
-    (made,) = published.export_tables(form)
-    assert (made.change, [r["id"] for r in read(form, made.location)]) == ("unchanged", [1, 2, 3])
+    for ids in ([1, 2], [1, 2, 3]):  # the first export makes the table
+        monkeypatch.setattr(PublishedDataset, read_rows, overtaken)
+        with pytest.raises(CommitConflict, match="another writer came first: run again"):
+            published.export_tables(form, current=current)
+        made = published.export_tables(form, current=current)[-1]
+        assert (made.change, [r["id"] for r in read(form, made.location, order="id")]) == ("unchanged", ids)
+        growing.add(("+A", 3, "three"))
+
+
+def test_a_commit_of_delta_never_names_a_file_twice(growing, published):
+    kept = growing.dataset.head()
+    growing.add(("+A", 9, "lost"))
+    published.export_tables("delta")
+    growing.dataset.storage.compare_and_set_ref("head", growing.dataset.head(), kept)
+    (made,) = published.export_tables("delta")
+    log = Path(made.location, "_delta_log/00000000000000000001.json").read_text().splitlines()
+    actions = [next(iter(json.loads(line))) for line in log]
+    assert actions == ["commitInfo", "txn", "remove"]  # the slice that stays is not written again
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tables_of_other_rows_are_refused(form, growing, published):
+    published.export_tables(form, table="lake.n", current=True)
+    with pytest.raises(
+        InvalidInput, match=r"n_current has the current rows of dataset numbers: choose another name for the records"
+    ):
+        published.export_tables(form, table="lake.n_current")
+    published.export_tables(form, table="lake.m_current")
+    with pytest.raises(InvalidInput, match=r"m_current has the records of dataset numbers: choose another name for"):
+        published.export_tables(form, table="lake.m", current=True)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_old_copies_of_current_rows_are_removed(form, growing, published, store):
+    *_, made = published.export_tables(form, current=True)
+    if form == "iceberg":
+        with load_catalog("odf", uri=f"sqlite:///{store.location}/.tables/iceberg/catalog.db") as catalog:
+            with catalog.load_table("odf.numbers_current").transaction() as change:
+                change.set_properties(**{"history.expire.max-snapshot-age-ms": "0"})
+            with catalog.load_table("odf.numbers").transaction() as change:
+                change.set_properties(**{"history.expire.max-snapshot-age-ms": "0"})
+    else:
+        DeltaTable(made.location).alter.set_table_properties(
+            {"delta.deletedFileRetentionDuration": "interval 0 seconds"}
+        )
+    for number in (3, 4, 5):
+        growing.add(("+A", number, "more"))
+        history, made = published.export_tables(form, current=True)
+    folder = Path(store.location, ".tables", form, "odf/numbers_current")
+    assert len(list(folder.rglob("*.parquet"))) == 1
+    assert [row["id"] for row in read(form, made.location, order="id")] == [1, 2, 3, 4, 5]
+    assert [row["id"] for row in read(form, history.location)] == [1, 2, 3, 4, 5]
+    assert len(list(Path(growing.dataset.location, "data").iterdir())) == 4
+    if form == "iceberg":
+        assert len(commits(form, history.location)) == 1
+        manifests = [path.name[:5] for path in folder.parent.glob("numbers/metadata/*.avro")]
+        assert manifests.count("snap-") == 1
+
+
+def test_the_log_of_delta_has_checkpoints(growing, published, monkeypatch):
+    monkeypatch.setattr(delta, "_CHECKPOINT", 2)
+    published.export_tables("delta")
+    growing.add(("+A", 3, "three"))
+    (made,) = published.export_tables("delta")
+    log = Path(made.location, "_delta_log")
+    assert json.loads(Path(log, "_last_checkpoint").read_text())["version"] == 1
+    Path(log, "00000000000000000000.json").unlink()  # as readers may find it
+    assert [row["id"] for row in read("delta", made.location)] == [1, 2, 3]
+    growing.add(("+A", 4, "four"))
+    assert published.export_tables("delta")[0][3:] == (1, 1, "appended")
+
+
+def test_no_other_writer_changes_a_delta_table(growing, published):
+    (made,) = published.export_tables("delta")
+    table, row = DeltaTable(made.location), pa.table({"id": pa.array([9], pa.int64())})
+    for write in (
+        lambda: write_deltalake(table, row, mode="append", schema_mode="merge"),
+        lambda: table.delete("id = 1"),
+        table.optimize.compact,
+    ):
+        with pytest.raises(exceptions.CommitFailedError, match="onlyOdfExportWrites"):
+            write()
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False, full=True)
+    assert [row["id"] for row in read("delta", made.location)] == [1, 2]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_another_spelling_of_the_path_is_the_same_table(form, growing, published, store, tmp_path):
+    published.export_tables(form)
+    Path(tmp_path, "link").symlink_to(store.location)
+    linked = PublishedStore(type(store).open(tmp_path / "link"))["numbers"]
+    assert linked.export_tables(form)[0].change == "unchanged"
+
+
+def test_a_copy_of_a_catalog_is_refused(growing, published, store, tmp_path):
+    published.export_tables("iceberg", current=True)
+    shutil.copytree(store.location, tmp_path / "copy")
+    copied = PublishedStore(type(store).open(tmp_path / "copy"))["numbers"]
+    with pytest.raises(InvalidInput, match=r"the catalog in .*/copy/\.tables/iceberg is a copy: it names file:///.*"):
+        copied.export_tables("iceberg")
+    shutil.rmtree(tmp_path / "copy/.tables/iceberg")
+    assert copied.export_tables("iceberg")[0].change == "created"
+
+
+@pytest.mark.parametrize("name", ["a b", "a%20b", "ä", "a#b", "a?b", "a;b"])
+def test_names_of_folders(name, growing, store, tmp_path):
+    shutil.copytree(store.location, tmp_path / "there" / name)
+    there = PublishedStore(type(store).open(str(tmp_path / "there" / name)))["numbers"]
+    if "%" in name:
+        with pytest.raises(InvalidInput, match="deltalake cannot open a folder with % in its path: name another one"):
+            there.export_tables("delta")
+    else:
+        (made,) = there.export_tables("delta")
+        assert there.export_tables("delta")[0].change == "unchanged"
+    (made,) = there.export_tables("delta", folder=str(tmp_path / "lake"))
+    assert [row["id"] for row in read("delta", made.location)] == [1, 2]
+    if set(name) & set("#%;?"):
+        with pytest.raises(InvalidInput, match=r"a path of pyiceberg cannot have #, %, ; or \?: name another folder"):
+            there.export_tables("iceberg")
+        return
+    (made,) = there.export_tables("iceberg")
+    assert [row["id"] for row in read("iceberg", made.location)] == [1, 2]
+    assert len(list(Path(there.store_location).rglob("version-hint.text"))) == 1
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -167,17 +283,12 @@ def test_tables_that_moved_with_their_store(growing, published, store, tmp_path)
     assert moved.export_tables("iceberg")[0].change == "created"
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_what_others_change_is_undone(form, growing, published, store):
-    (made,) = published.export_tables(form)
-    if form == "iceberg":
-        folder = f"{store.location}/.tables/iceberg"
-        with load_catalog("odf", type="sql", uri=f"sqlite:///{folder}/catalog.db") as catalog:
-            catalog.load_table("odf.numbers").delete("id = 1")
-    else:
-        write_deltalake(made.location, pa.table({"id": pa.array([9], pa.int64())}), mode="append", schema_mode="merge")
-    (made,) = published.export_tables(form)
-    assert (made.change, [r["id"] for r in read(form, made.location)]) == ("replaced", [1, 2])
+def test_what_others_change_is_undone(growing, published, store):
+    published.export_tables("iceberg")
+    with load_catalog("odf", uri=f"sqlite:///{store.location}/.tables/iceberg/catalog.db") as catalog:
+        catalog.load_table("odf.numbers").delete("id = 1")
+    (made,) = published.export_tables("iceberg")
+    assert (made.change, [r["id"] for r in read("iceberg", made.location)]) == ("replaced", [1, 2])
     assert len(list(Path(growing.dataset.location, "data").iterdir())) == 1
 
 
