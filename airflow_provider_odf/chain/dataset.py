@@ -13,9 +13,10 @@ from urllib.parse import unquote
 
 from airflow_provider_odf import multiformats
 from airflow_provider_odf.chain import codec
+from airflow_provider_odf.chain.dataset_registry import Entry
 from airflow_provider_odf.chain.storage import Storage
 from airflow_provider_odf.chain.storages import open_storage
-from airflow_provider_odf.errors import ChainCorrupted, DatasetNotFound
+from airflow_provider_odf.errors import ChainCorrupted, DatasetGone, DatasetNotFound
 from airflow_provider_odf.manifest.model import AddData, ExecuteTransform, MetadataBlock, Seed
 from airflow_provider_odf.manifest.names import DatasetAlias, DatasetUri, is_alias
 
@@ -36,6 +37,8 @@ class Dataset:
     """Directory of disposable caches about the dataset, which may not exist; None without a store."""
     found_head: str | None = field(default=None, compare=False, repr=False)
     """What the head was when a store looked for the dataset just now; None if nobody read it then."""
+    entry: Entry | None = field(default=None, compare=False, repr=False)
+    """What the registry of its store has for the name, as far as a store looked it up."""
 
     @property
     def uri(self) -> str:
@@ -53,6 +56,17 @@ class Dataset:
         root = self.location[: -len(str(self.alias)) - 1]
         named = (str(self.alias) if word == "{}" else word for word in words)
         return " ".join(map(shlex.quote, ("odf", *named, "--store", root)))
+
+    def check_identity(self, dataset_id: str) -> None:
+        """Compare the id in the chain with that in the registry.
+
+        :raises DatasetGone: the folder has another dataset, such as that of a wrong mount.
+        """
+        if self.entry is not None and self.entry.is_of_another(dataset_id):
+            raise DatasetGone(
+                f"{self.location}: the folder contains the dataset {dataset_id} instead of {self.entry.dataset_id}: "
+                f"restore the folder, or run `{self.command('forget', '{}')}` to continue with {dataset_id}"
+            )
 
     def head(self, ref: str = HEAD) -> str | None:
         """Return the block hash of a ref, or None if there is no such ref.

@@ -21,13 +21,16 @@ def replay(dataset: Dataset, ref: str = HEAD, *, head: str | None = None) -> Cha
     :param head: block of the head, if it was just read.
     :raises DatasetNotFound: there is no such ref.
     :raises ChainCorrupted: a block is missing, damaged, or violates a rule.
+    :raises DatasetGone: the folder has another dataset than its store had there.
     """
     cached = states.read_cached(dataset)
     blocks, is_continued = blocks_after(dataset, cached.state.head if cached is not None else None, head or ref)
     if cached is not None and not blocks:
+        dataset.check_identity(cached.state.dataset_id)
         return cached.state
     known, base = (cached.blocks, cached.state) if cached is not None and is_continued else ([], None)
     state = extend(dataset, base, blocks)
+    dataset.check_identity(state.dataset_id)
     if len(blocks) >= states.least_blocks(dataset) and (ref == HEAD or cached is None):
         states.cache_state(dataset, state, [*known, *(block_hash for block_hash, _ in blocks)])
     return state

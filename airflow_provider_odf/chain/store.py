@@ -191,7 +191,16 @@ class Store:
             copied = folder.with_copies(cache / "blocks", self.shared_cache(name))
             dataset = self._found[name.lower()] = replace(dataset, storage=copied)
             return replace(dataset, found_head=folder.found_head())
-        return dataset
+        return replace(dataset, entry=self.registry.get(dataset.alias))
+
+    def for_readers(self, alias: DatasetAlias | str) -> Dataset:
+        """Return the dataset of a name, whose id is compared with the registry when the chain is read. Of a store in an
+        object store this is a request; steps of a cycle, which check it before they write, do without.
+
+        It raises as `dataset`.
+        """
+        dataset = self.dataset(alias)
+        return replace(dataset, entry=self.registry.get(dataset.alias)) if self.is_remote else dataset
 
     def dataset(self, alias: DatasetAlias | str) -> Dataset:
         """Return the dataset of a name.
@@ -358,12 +367,7 @@ class Store:
         :raises DatasetGone: it is another one, such as that of a wrong mount.
         """
         entry = self.registry.get(dataset.alias) if self.owns(dataset) else None
-        if entry is not None and entry.is_of_another(dataset_id):
-            command = dataset.command("forget", "{}")
-            raise DatasetGone(
-                f"{dataset.storage.location()}: the folder contains the dataset {dataset_id} instead of "
-                f"{entry.dataset_id}: restore the folder, or run `{command}` to continue with {dataset_id}"
-            )
+        replace(dataset, entry=entry).check_identity(dataset_id)
         return entry if entry is not None and entry.dataset_id == dataset_id else None
 
     def check_own(self, dataset: Dataset, dataset_id: str) -> bool:

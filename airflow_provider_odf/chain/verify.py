@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from airflow_provider_odf.chain import info_files, slices
 from airflow_provider_odf.chain.dataset import HEAD, RESTORE, Dataset
+from airflow_provider_odf.chain.dataset_registry import DAMAGED, FOLDER
 from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.chain.replay import replay_all
 from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
@@ -41,35 +42,39 @@ class Step:
 
 
 Progress = Callable[[Step], None]
+Part: TypeAlias = "model.DataSlice | model.Checkpoint"
 
 
 def verify(dataset: Dataset, ref: str = HEAD, progress: Progress | None = None, *, is_quick: bool = False) -> Verified:
     """Check the bytes, links and rules of every block, and the size, physical hash, records and logical hash of every
-    slice. Then check the refs and the files about blocks.
+    slice and checkpoint; also of those that other refs lead to. Then check the files about blocks.
 
     :param progress: called after each block, and before each slice.
     :param is_quick: do not read the records of slices: their bytes are those of their writer, which may have written
         other records than it says.
     :raises ChainCorrupted: the first fault; the message names the file.
+    :raises DatasetGone: the folder has another dataset than the registry says.
     :raises DatasetNotFound: there is no such ref.
     """
     if isinstance(dataset.storage, ObjectStorage):
         dataset.storage.forget_copies()
     tell = None if progress is None else lambda number, total: progress(Step("block", number, total))
     state = replay_all(dataset, ref, tell)
-    _check_slices(dataset, state.slices, progress, is_quick=is_quick)
-    for _, block in dataset.walk(state.head):
-        checkpoint = getattr(block.event, "new_checkpoint", None)
-        if checkpoint is not None:
-            slices.check(dataset, checkpoint)
+    dataset.check_identity(state.dataset_id)
+    if dataset.entry is not None and dataset.entry.dataset_id == DAMAGED:
+        place = f"{dataset.location[: -len(str(dataset.alias))]}{FOLDER}"
+        raise ChainCorrupted(f"{place}: the entry of {dataset.alias} is damaged: the next run of it writes a new one")
+    seen = set[str]()
+    checkpoints = _parts(dataset, state.head, seen)[len(state.slices) :]
+    refs = {name: dataset.target(name, text) for name, text in dataset.storage.targets().items()}
+    unpublished = [part for target in refs.values() for part in _parts(dataset, target, seen)]
+    _check_parts(dataset, [*state.slices, *checkpoints, *unpublished], progress, is_quick=is_quick)
     for file in info_files.damaged(dataset):
         raise ChainCorrupted(
             f"{file} is damaged: restore it from a backup or remove it. After removal, the next run writes a new "
             "report, the next file whose columns are matched by position is held back, and a publication counts from "
             "the time of its block"
         )
-    for name, text in dataset.storage.targets().items():
-        dataset.target(name, text)
     return Verified(state.sequence_number + 1, len(state.slices), sum(_count(s) for s in state.slices))
 
 
@@ -77,24 +82,31 @@ def _count(data_slice: model.DataSlice) -> int:
     return data_slice.offset_interval.end - data_slice.offset_interval.start + 1
 
 
-def _check_slices(
-    dataset: Dataset,
-    data_slices: Sequence[model.DataSlice],
-    progress: Progress | None,
-    *,
-    is_quick: bool,
-) -> None:
-    """Check slices in order. Bytes of the next ones are hashed while the records of one are, and never after them:
-    Arrow must not read damaged files."""
+def _parts(dataset: Dataset, block_hash: str, seen: set[str]) -> list[Part]:
+    """Return the slices of a history, oldest first, then its checkpoints: of the blocks that were not seen before."""
+    data_slices, checkpoints = list[Part](), list[Part]()
+    for current, block in dataset.walk(block_hash):
+        if current in seen:
+            break
+        seen.add(current)
+        for parts, name in ((data_slices, "new_data"), (checkpoints, "new_checkpoint")):
+            if (part := getattr(block.event, name, None)) is not None:
+                parts.append(part)
+    return data_slices[::-1] + checkpoints[::-1]
+
+
+def _check_parts(dataset: Dataset, parts: Sequence[Part], progress: Progress | None, *, is_quick: bool) -> None:
+    """Check slices and checkpoints in order. Bytes of the next ones are hashed while the records of one are, and never
+    after them: Arrow must not read damaged files."""
     pool = ThreadPoolExecutor(os.cpu_count(), "verify")
     try:
-        checks = [pool.submit(slices.check, dataset, data_slice) for data_slice in data_slices]
-        for number, (data_slice, check) in enumerate(zip(data_slices, checks, strict=True), 1):
+        checks = [pool.submit(slices.check, dataset, part) for part in parts]
+        for number, (part, check) in enumerate(zip(parts, checks, strict=True), 1):
             if progress is not None:
-                progress(Step("slice", number, len(data_slices), data_slice.size))
+                progress(Step("slice", number, len(parts), part.size))
             check.result()
-            if not is_quick:
-                _check_records(dataset, data_slice)
+            if isinstance(part, model.DataSlice) and not is_quick:
+                _check_records(dataset, part)
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -139,7 +139,7 @@ def existing_dataset(store: str | None, name: str, input_stores: Sequence[str] |
     :raises DatasetNotFound: it has no such dataset.
     """
     opened = existing_store(store, input_stores)
-    return opened, opened.dataset(name)
+    return opened, opened.for_readers(name)
 
 
 def note_new_store(store: Store) -> None:

@@ -97,7 +97,7 @@ def verify(
 
 def _verify(store: Store, name: str, ask: Ask | None, tell: Callable[[str], None], *, is_quick: bool) -> dict[str, Any]:
     """Return the name of a dataset and the numbers of what was verified: with an engine, also what its inputs give."""
-    dataset = store.dataset(name)
+    dataset = store.for_readers(name)
     verified = verify_dataset(dataset, progress=lambda step: tell(f"{dataset.alias}: {step}"), is_quick=is_quick)
     row: dict[str, Any] = {"dataset": str(dataset.alias), **asdict(verified)}
     if ask is not None and (replayed := replay_transforms(store, dataset, ask)).transformations:

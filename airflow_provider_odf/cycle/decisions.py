@@ -4,11 +4,14 @@ and the UI call these."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_odf.author import NOBODY, Author
+from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.publications import ANYWAY
+from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.cycle import candidates, tested
 from airflow_provider_odf.cycle.candidates import rejected_candidate
 from airflow_provider_odf.cycle.messages import Candidate, UpToDate
@@ -104,7 +107,7 @@ def publish_anyway(store: Store, dataset: Dataset, rejection: Rejection, author:
     :raises InvalidInput: the head has moved, and the content of the input was not recorded.
     """
     if dataset.head() == rejection.base:
-        publish(store, rejected_candidate(dataset, rejection), author, ANYWAY)
+        publish(store, _intact_candidate(dataset, rejection), author, ANYWAY)
         return True
     if candidates.accept(dataset, rejection, author):
         return False
@@ -142,7 +145,7 @@ def carry_out(dataset: Dataset, decision: Decision, author: Author = NOBODY) -> 
     if decision.action == RETEST:
         return to_test_again(dataset, rejection)
     if rejection.base == head:
-        return rejected_candidate(dataset, rejection)
+        return _intact_candidate(dataset, rejection)
     if not candidates.accept(dataset, rejection, author):
         raise _unknown_input(dataset, rejection)
     return None
@@ -160,7 +163,7 @@ def to_test_again(dataset: Dataset, rejection: Rejection) -> Candidate:
             f"{rejection.ref} is not based on the current head of {dataset.alias}: run the dataset again, which tests "
             "its newest input"
         )
-    return rejected_candidate(dataset, rejection)
+    return _intact_candidate(dataset, rejection)
 
 
 def retest(cycle: Cycle, rejection: Rejection) -> ContractReport:
@@ -190,6 +193,20 @@ def _readable(dataset: Dataset, rejection: Rejection) -> Rejection:
         f"dataset {dataset.alias}: the report of {rejection.ref} is missing or damaged: run the dataset's manifest "
         "again to merge and test the input again"
     )
+
+
+def _intact_candidate(dataset: Dataset, rejection: Rejection) -> Candidate:
+    """Return a rejected candidate to be published or tested. It may be days old, so all blocks and its own slices are
+    compared with their hashes.
+
+    :raises ChainCorrupted: a block or slice is missing or damaged.
+    """
+    candidate = rejected_candidate(dataset, rejection)
+    start = candidate.offsets.start if candidate.offsets is not None else inf
+    for data_slice in replay(dataset, rejection.block_hash).slices:
+        if data_slice.offset_interval.start >= start:
+            slices.check(dataset, data_slice)
+    return candidate
 
 
 def _unknown_input(dataset: Dataset, rejection: Rejection) -> InvalidInput:

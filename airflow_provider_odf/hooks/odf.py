@@ -143,7 +143,7 @@ class OdfHook(BaseHook):
         from airflow_provider_odf.chain.record_rows import tail_rows
 
         store = self.get_conn()
-        source = store.dataset(dataset)
+        source = store.for_readers(dataset)
         return tail_rows(source, n, _ref(source, as_of)).arrow()
 
     def reset(self, dataset: str) -> str:

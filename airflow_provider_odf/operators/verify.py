@@ -38,7 +38,7 @@ class VerifyOperator(ReadingOperator):
         from airflow_provider_odf.cycle.replay import replay_transforms
 
         cycle = self.cycle
-        dataset = self.odf.dataset(cycle.dataset)
+        dataset = self.odf.for_readers(cycle.dataset)
         head = dataset.resolve("head")
         numbers = asdict(verify(dataset, head, self._log_slice))
         if self.replay:

@@ -53,12 +53,13 @@ def records_by_hour(dataset: Dataset, parts: Iterable[Part], state: ChainState) 
     columns of the slices are read.
 
     :param state: of the chain, whose columns the slices have.
-    :raises ChainCorrupted: a file is missing or damaged.
+    :raises ChainCorrupted: a file is missing, or differs from its hash.
     :raises StorageError: a file cannot be read.
     """
     schema, vocab = state.row_schema(), state.vocab
     held, total = _Rows(), Counter[tuple[int | None, int, bool, int]]()
     for part in parts:
+        slices.check_unrecorded(dataset, state.dataset_id, [part.data_slice])
         for batch in slices.scan(
             dataset, part.data_slice, schema, [vocab.event_time_column, vocab.operation_type_column]
         ):

@@ -47,11 +47,12 @@ def profile(dataset: Dataset, data_slice: DataSlice, state: ChainState) -> list[
     """Return the profiles of the columns of data in the rows that a slice added or corrected: at most `MOST_ROWS`.
 
     :param state: of the chain, whose columns the slice has.
-    :raises ChainCorrupted: the file is missing or damaged.
+    :raises ChainCorrupted: the file is missing, or differs from its hash.
     :raises StorageError: the file cannot be read.
     """
     schema, vocab = state.row_schema(), state.vocab
     assert schema is not None  # noqa: S101 - a slice follows a schema
+    slices.check_unrecorded(dataset, state.dataset_id, [data_slice])
     names = [name for name in schema.names if name not in vocab.columns[:3]]
     columns = (
         (name, pa.chunked_array(_values(dataset, data_slice, state, name), schema.field(name).type)) for name in names

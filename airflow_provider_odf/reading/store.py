@@ -37,7 +37,7 @@ class PublishedStore:
         """
         if not isinstance(name, str):
             raise InvalidInput(f"{name!r} is no name of a dataset (known: {listed(list(self))})")
-        return PublishedDataset(self._store, self._store.dataset(name))
+        return PublishedDataset(self._store, self._store.for_readers(name))
 
     def keys(self) -> list[str]:
         """Return the names of the datasets."""

@@ -75,7 +75,7 @@ class Subject:
                 f"The store of dataset {self.publication.alias} does not exist on the API server: a run has published "
                 "to it before, so it is not mounted, or it was removed"
             )
-        return self.store.dataset(self.publication.alias)
+        return self.store.for_readers(self.publication.alias)
 
     @property
     def cached(self) -> Dataset:
