@@ -19,7 +19,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_odf import closed_files, multiformats, object_stores
+from airflow_provider_odf import closed_files, object_stores
 from airflow_provider_odf.chain import cache_file
 from airflow_provider_odf.chain.dataset import RESTORE, Dataset
 from airflow_provider_odf.chain.local_storage import LocalStorage
@@ -28,6 +28,8 @@ from airflow_provider_odf.error_conversion import storage_error, system_error
 from airflow_provider_odf.errors import ChainCorrupted, StorageError
 from airflow_provider_odf.manifest.model import Checkpoint, DataSlice
 from airflow_provider_odf.merge_strategies import OPERATION_NAMES
+from airflow_provider_odf.protocol import OffsetInterval, StoredFile
+from airflow_provider_odf.records.stored_file import MISSING, bytes_fault, pieces, size_fault
 from airflow_provider_odf.wording import counted
 
 if TYPE_CHECKING:
@@ -109,8 +111,7 @@ def stat(dataset: Dataset, part: DataSlice | Checkpoint) -> FileInfo:
     """
     info = dataset.storage.stat(name(part))
     if info is None:
-        file = dataset.storage.location(name(part))
-        raise ChainCorrupted(f"{file}: the file is missing; {RESTORE}")
+        raise damaged(dataset, stored_file(dataset, part), MISSING)
     return info
 
 
@@ -120,14 +121,30 @@ def check(dataset: Dataset, part: DataSlice | Checkpoint) -> None:
     :raises ChainCorrupted: the file is missing or has other bytes.
     :raises StorageError: the file cannot be read.
     """
-    file, size = dataset.storage.location(name(part)), stat(dataset, part).size
-    advice = f"; the file is damaged: {RESTORE}, then run `{dataset.command('verify', '{}')}`"
-    if size != part.size:
-        raise ChainCorrupted(f"{file}: has {size} bytes, but its block records {part.size}{advice}")
-    with dataset.storage.open(name(part)) as stream:
-        actual = multiformats.hash_stream(stream)
-    if actual != part.physical_hash:
-        raise ChainCorrupted(f"{file}: checksum mismatch: the content has the hash {actual}{advice}")
+    file = stored_file(dataset, part)
+    fault = size_fault(file, stat(dataset, part).size)
+    if fault is None:
+        with dataset.storage.open(name(part)) as stream:
+            fault = bytes_fault(file, pieces(stream))
+    if fault is not None:
+        raise damaged(dataset, file, fault)
+
+
+def stored_file(dataset: Dataset, part: DataSlice | Checkpoint) -> StoredFile:
+    """Return the file of a slice or checkpoint as its block has it."""
+    file = StoredFile(location(dataset, part), part.physical_hash, part.size)
+    if isinstance(part, Checkpoint):
+        return file
+    offsets = OffsetInterval(part.offset_interval.start, part.offset_interval.end)
+    return replace(file, logical_hash=part.logical_hash, offset_interval=offsets)
+
+
+def damaged(dataset: Dataset, file: StoredFile, fault: str) -> ChainCorrupted:
+    """Return the error of a file with a fault."""
+    if fault == MISSING:
+        return ChainCorrupted(f"{file.path}: {MISSING}; {RESTORE}")
+    advice = f"the file is damaged: {RESTORE}, then run `{dataset.command('verify', '{}')}`"
+    return ChainCorrupted(f"{file.path}: {fault}; {advice}")
 
 
 def check_unrecorded(

@@ -6,16 +6,18 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
+from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import info_files, slices
-from airflow_provider_odf.chain.dataset import HEAD, RESTORE, Dataset
+from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.dataset_registry import DAMAGED, FOLDER
+from airflow_provider_odf.chain.http_storage import HttpStorage
 from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.chain.replay import replay_all
-from airflow_provider_odf.errors import ChainCorrupted, TypeUnsupported
+from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, StorageError
 from airflow_provider_odf.manifest import model
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.records.stored_file import MISSING, records_fault
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,19 @@ class Step:
 
 
 Progress = Callable[[Step], None]
+Ask = Callable[[protocol.Request], protocol.Success]
+"""Sends a request to the engine and waits for its success."""
 Part: TypeAlias = "model.DataSlice | model.Checkpoint"
 
 
-def verify(dataset: Dataset, ref: str = HEAD, progress: Progress | None = None, *, is_quick: bool = False) -> Verified:
+def verify(
+    dataset: Dataset,
+    ref: str = HEAD,
+    progress: Progress | None = None,
+    *,
+    is_quick: bool = False,
+    ask: Ask | None = None,
+) -> Verified:
     """Check the bytes, links and rules of every block, and the size, physical hash, records and logical hash of every
     slice and checkpoint; also of those that other refs lead to. Then check the files about blocks.
 
@@ -68,7 +79,11 @@ def verify(dataset: Dataset, ref: str = HEAD, progress: Progress | None = None, 
     checkpoints = _parts(dataset, state.head, seen)[len(state.slices) :]
     refs = {name: dataset.target(name, text) for name, text in dataset.storage.targets().items()}
     unpublished = [part for target in refs.values() for part in _parts(dataset, target, seen)]
-    _check_parts(dataset, [*state.slices, *checkpoints, *unpublished], progress, is_quick=is_quick)
+    parts = [*state.slices, *checkpoints, *unpublished]
+    if ask is None:
+        _check_parts(dataset, parts, progress, is_quick=is_quick)
+    elif parts:
+        _ask_spark(dataset, parts, ask, is_quick=is_quick)
     for file in info_files.damaged(dataset):
         raise ChainCorrupted(
             f"{file} is damaged: restore it from a backup or remove it. After removal, the next run writes a new "
@@ -105,33 +120,27 @@ def _check_parts(dataset: Dataset, parts: Sequence[Part], progress: Progress | N
             if progress is not None:
                 progress(Step("slice", number, len(parts), part.size))
             check.result()
-            if isinstance(part, model.DataSlice) and not is_quick:
-                _check_records(dataset, part)
+            file = slices.stored_file(dataset, part)
+            if not is_quick and (fault := records_fault(file, slices.path(dataset, part))) is not None:
+                raise slices.damaged(dataset, file, fault)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _check_records(dataset: Dataset, data_slice: model.DataSlice) -> None:
-    file = slices.location(dataset, data_slice)
-    from airflow_provider_odf.records.files import open_parquet
-    from airflow_provider_odf.records.logical_hash import logical_hash
+def _ask_spark(dataset: Dataset, parts: Sequence[Part], ask: Ask, *, is_quick: bool) -> None:
+    """Check slices and checkpoints in tasks of Spark.
 
-    try:
-        with slices.read_errors(file):
-            copy = slices.path(dataset, data_slice)
-            with open_parquet(copy) as parquet:
-                records = parquet.metadata.num_rows
-            if records != _count(data_slice):
-                interval = data_slice.offset_interval
-                raise ChainCorrupted(
-                    f"{file}: has {counted(records, 'record')}, but its block records the offsets {interval.start} to "
-                    f"{interval.end}; the file is damaged: {RESTORE}"
-                )
-            actual = logical_hash(copy)
-    except TypeUnsupported as e:
-        raise ChainCorrupted(f"{file}: {e}") from e
-    if actual != data_slice.logical_hash:
-        raise ChainCorrupted(
-            f"{file}: logical hash mismatch: the rows have {actual}, but the block records {data_slice.logical_hash}; "
-            f"the file is damaged: {RESTORE}"
-        )
+    :raises InvalidInput: executors cannot read the store.
+    :raises StorageError: they do not see its folder.
+    """
+    if isinstance(dataset.storage, HttpStorage):
+        raise InvalidInput(f"{dataset.location}: Spark reads no store on a web server: verify it without Spark")
+    files = tuple(slices.stored_file(dataset, part) for part in parts)
+    answer = cast(protocol.VerifySuccess, ask(protocol.VerifyRequest(str(dataset.alias), files, is_quick)))
+    for found in answer.faults:
+        if found.fault == MISSING and dataset.storage.stat(slices.name(parts[found.number])) is not None:
+            raise StorageError(
+                f"{files[found.number].path}: the executors of Spark do not see this file: share the store with them "
+                "under the same path, or verify it without Spark"
+            )
+        raise slices.damaged(dataset, files[found.number], found.fault)

@@ -12,6 +12,7 @@ import typer
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.store import Store, parse_alias
+from airflow_provider_odf.chain.verify import Ask
 from airflow_provider_odf.chain.verify import verify as verify_dataset
 from airflow_provider_odf.cli.options import (
     Format,
@@ -25,6 +26,7 @@ from airflow_provider_odf.cli.options import (
     open_store,
     print_json,
     print_rows,
+    spark_choice,
     status_line,
 )
 from airflow_provider_odf.cycle import garbage
@@ -34,12 +36,9 @@ from airflow_provider_odf.cycle.replay import replay_transforms
 from airflow_provider_odf.cycle.reset import Reset
 from airflow_provider_odf.error_conversion import as_odf_error
 from airflow_provider_odf.errors import DatasetNotFound, InvalidInput
-from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.wording import counted, listed
 
 _HOUR = 3600
-Ask = Callable[[protocol.Request], protocol.Success]
-"""Sends a request to the engine and waits for its success."""
 
 
 def verify(
@@ -57,6 +56,15 @@ def verify(
         bool,
         typer.Option("--quick", help="Check the bytes of all blocks and slices, but not the records in them."),
     ] = False,
+    spark: Annotated[
+        str | None,
+        typer.Option(
+            "--spark",
+            help="Compare slices in tasks of Spark: always, or a master, as in `odf run`.",
+            metavar="needed|always|MASTER",
+            show_default="on this machine",
+        ),
+    ] = None,
 ) -> None:
     """Verify every block, link, size and hash of datasets, and their data against the logical hashes.
 
@@ -65,17 +73,21 @@ def verify(
     """
     if is_quick and is_replayed:
         raise InvalidInput("--quick reads no records, and --replay compares them: use one of them")
-    target = existing_store(store, input_store)
+    choice, target = spark_choice(spark), existing_store(store, input_store)
     code, rows = 0, []
     for gone in target.gone() if not names else ():
         print(near(gone), file=sys.stderr)
         code = 1
-    with LocalRunner() as runner:  # its engine starts with the first replay
-        ask: Ask | None = (lambda request: runner.submit(request).result()) if is_replayed else None
+    with choice.runner() as runner:  # its engine starts with the first request
+
+        def ask(request: protocol.Request) -> protocol.Success:
+            return runner.submit(request).result()
+
+        replay, compare = (ask if is_replayed else None), (ask if choice.is_always else None)
         for name in names or [str(dataset.alias) for dataset in target.datasets()]:
             try:
                 with status_line() as tell:
-                    row = _verify(target, name, ask, tell, is_quick=is_quick)
+                    row = _verify(target, name, tell, compare, replay, is_quick=is_quick)
             except (DatasetNotFound, InvalidInput) as e:
                 print(near(e), file=sys.stderr)
                 code = 2
@@ -95,12 +107,20 @@ def verify(
     raise typer.Exit(code)
 
 
-def _verify(store: Store, name: str, ask: Ask | None, tell: Callable[[str], None], *, is_quick: bool) -> dict[str, Any]:
-    """Return the name of a dataset and the numbers of what was verified: with an engine, also what its inputs give."""
+def _verify(
+    store: Store, name: str, tell: Callable[[str], None], compare: Ask | None, replay: Ask | None, *, is_quick: bool
+) -> dict[str, Any]:
+    """Return the name of a dataset and the numbers of what was verified.
+
+    :param compare: the engine that compares slices, None for this process.
+    :param replay: the engine that computes derivatives again, None not to do so.
+    """
     dataset = store.for_readers(name)
-    verified = verify_dataset(dataset, progress=lambda step: tell(f"{dataset.alias}: {step}"), is_quick=is_quick)
+    verified = verify_dataset(
+        dataset, progress=lambda step: tell(f"{dataset.alias}: {step}"), is_quick=is_quick, ask=compare
+    )
     row: dict[str, Any] = {"dataset": str(dataset.alias), **asdict(verified)}
-    if ask is not None and (replayed := replay_transforms(store, dataset, ask)).transformations:
+    if replay is not None and (replayed := replay_transforms(store, dataset, replay)).transformations:
         row["transformations"] = replayed.transformations
     return row
 

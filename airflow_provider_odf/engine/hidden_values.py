@@ -15,6 +15,7 @@ from airflow_provider_odf.protocol import (
     RawQueryRequest,
     Request,
     TransformRequest,
+    VerifyRequest,
 )
 
 MASK = "***"
@@ -43,7 +44,7 @@ def sensitive_of(request: Request) -> Collection[str]:
     """Return the sensitive columns of the dataset that a request reads or makes."""
     if isinstance(request, MergeRequest | RawQueryRequest | TransformRequest):
         return request.sensitive_columns
-    return sensitive_columns(request.contract)
+    return () if isinstance(request, VerifyRequest) else sensitive_columns(request.contract)
 
 
 def sensitive_columns(contract: Contract) -> Collection[str]:

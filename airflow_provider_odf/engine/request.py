@@ -29,6 +29,7 @@ from airflow_provider_odf.protocol import (
     Success,
     Transform,
     TransformRequest,
+    VerifyRequest,
 )
 from airflow_provider_odf.records import files
 
@@ -120,6 +121,10 @@ def _execute(spark: SparkSession | None, request: Request, progress: Report, hea
         from airflow_provider_odf.engine import raw_query
 
         return raw_query.execute(spark, request, progress)
+    if isinstance(request, VerifyRequest):
+        from airflow_provider_odf.engine import verify
+
+        return verify.execute(spark, request, progress)
     if isinstance(request, TransformRequest):
         from airflow_provider_odf.engine.transform import transform
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_odf.chain.verify import Step
     from airflow_provider_odf.lineage.events import TaskLineage
+    from airflow_provider_odf.protocol import SparkUse
 
 
 class VerifyOperator(ReadingOperator):
@@ -27,11 +28,14 @@ class VerifyOperator(ReadingOperator):
 
     :param dataset: alias of the dataset. (templated)
     :param replay: compute the records of a derivative again, on Spark. For a root no JVM is started.
+    :param spark: ``always`` to compare slices in tasks of Spark, on the executors of ``spark_conn_id``; by default they
+        are compared in the task.
     """
 
-    def __init__(self, *, replay: bool = True, **kwargs: Any) -> None:
+    def __init__(self, *, replay: bool = True, spark: SparkUse = "needed", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.replay = replay
+        self.spark = spark
 
     def run_step(self, context: Context) -> dict[str, Any]:
         from airflow_provider_odf.chain.verify import verify
@@ -40,7 +44,7 @@ class VerifyOperator(ReadingOperator):
         cycle = self.cycle
         dataset = self.odf.for_readers(cycle.dataset)
         head = dataset.resolve("head")
-        numbers = asdict(verify(dataset, head, self._log_slice))
+        numbers = asdict(verify(dataset, head, self._log_slice, ask=cycle.ask if self.spark == "always" else None))
         if self.replay:
             replayed = replay_transforms(
                 cycle.inputs, dataset, cycle.ask, self.log.info, passes_objects=cycle.passes_objects

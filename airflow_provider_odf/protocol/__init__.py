@@ -2,8 +2,8 @@
 
 Messages are frozen dataclasses that travel as JSON with the field names of the ODF engine protocol
 (``RawQueryRequest``, ``TransformRequest`` and their responses). Requests that ODF leaves to the coordinator have the
-same form: ``MergeRequest``, ``ContractTestRequest`` and ``SourceTestRequest``. Fields outside the specification are
-marked *extension*. This package uses the standard library only, because it is shipped to the cluster.
+same form: ``MergeRequest``, ``ContractTestRequest``, ``SourceTestRequest`` and ``VerifyRequest``. Fields outside the
+specification are marked *extension*. This package uses the standard library only, because it is shipped to the cluster.
 
 An engine answers each request with any number of ``Progress`` messages and then exactly one ``…Success``,
 ``InvalidQuery`` (not retryable) or ``InternalError`` (retryable).
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol.data import ReadStep as ReadStep
     from airflow_provider_odf.protocol.data import SqlQueryStep as SqlQueryStep
     from airflow_provider_odf.protocol.data import StateCache as StateCache
+    from airflow_provider_odf.protocol.data import StoredFile as StoredFile
     from airflow_provider_odf.protocol.data import TemporalTable as TemporalTable
     from airflow_provider_odf.protocol.data import Transform as Transform
     from airflow_provider_odf.protocol.data import Watermark as Watermark
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol.messages import ContractTestSuccess as ContractTestSuccess
     from airflow_provider_odf.protocol.messages import Engine as Engine
     from airflow_provider_odf.protocol.messages import Evaluation as Evaluation
+    from airflow_provider_odf.protocol.messages import FileFault as FileFault
     from airflow_provider_odf.protocol.messages import InternalError as InternalError
     from airflow_provider_odf.protocol.messages import InvalidQuery as InvalidQuery
     from airflow_provider_odf.protocol.messages import MergeInput as MergeInput
@@ -66,6 +68,8 @@ if TYPE_CHECKING:
     from airflow_provider_odf.protocol.messages import TransformRequest as TransformRequest
     from airflow_provider_odf.protocol.messages import TransformRequestInput as TransformRequestInput
     from airflow_provider_odf.protocol.messages import TransformSuccess as TransformSuccess
+    from airflow_provider_odf.protocol.messages import VerifyRequest as VerifyRequest
+    from airflow_provider_odf.protocol.messages import VerifySuccess as VerifySuccess
     from airflow_provider_odf.protocol.messages import operation as operation
     from airflow_provider_odf.protocol.wire import VERSION as VERSION
     from airflow_provider_odf.protocol.wire import dumps_request as dumps_request

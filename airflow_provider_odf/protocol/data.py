@@ -146,6 +146,17 @@ class HistorySlice:
     size: int | None = None
 
 
+@dataclass(frozen=True)
+class StoredFile:
+    """A slice or checkpoint of a dataset, as its block has it. A checkpoint has no records."""
+
+    path: str
+    physical_hash: str
+    size: int
+    logical_hash: str | None = None
+    offset_interval: OffsetInterval | None = None
+
+
 STATE_FILE = "state.json"
 """File of a state cache that says what it is, with the names, sizes, rows and SHA-256 of its other files."""
 

@@ -14,6 +14,7 @@ from airflow_provider_odf.protocol.data import (
     OffsetInterval,
     ReadStep,
     StateCache,
+    StoredFile,
     Transform,
     Watermark,
 )
@@ -311,6 +312,31 @@ class SourceTestSuccess:
 
 
 @dataclass(frozen=True)
+class VerifyRequest:
+    """Compare files of a dataset with their blocks, in tasks of Spark: size, physical hash, and if not ``is_quick`` the
+    number of their records and their logical hash."""
+
+    dataset_alias: str
+    files: tuple[StoredFile, ...]
+    is_quick: bool = False
+
+
+@dataclass(frozen=True)
+class FileFault:
+    """What is wrong with the file of this number in the request."""
+
+    number: int
+    fault: str
+
+
+@dataclass(frozen=True)
+class VerifySuccess:
+    """The faults of all files, in the order of the request."""
+
+    faults: tuple[FileFault, ...] = ()
+
+
+@dataclass(frozen=True)
 class Engine:
     """The Spark application that answers a request, and the version of Spark, which is empty while Spark starts.
 
@@ -347,8 +373,12 @@ class InternalError:
     is_corrupted: bool | None = None
 
 
-Request: TypeAlias = RawQueryRequest | TransformRequest | MergeRequest | ContractTestRequest | SourceTestRequest
-Success: TypeAlias = RawQuerySuccess | TransformSuccess | MergeSuccess | ContractTestSuccess | SourceTestSuccess
+Request: TypeAlias = (
+    RawQueryRequest | TransformRequest | MergeRequest | ContractTestRequest | SourceTestRequest | VerifyRequest
+)
+Success: TypeAlias = (
+    RawQuerySuccess | TransformSuccess | MergeSuccess | ContractTestSuccess | SourceTestSuccess | VerifySuccess
+)
 Response: TypeAlias = Progress | InvalidQuery | InternalError | Success
 
 OPERATIONS: dict[str, tuple[type[Any], type[Any]]] = {
@@ -357,6 +387,7 @@ OPERATIONS: dict[str, tuple[type[Any], type[Any]]] = {
     "Merge": (MergeRequest, MergeSuccess),
     "ContractTest": (ContractTestRequest, ContractTestSuccess),
     "SourceTest": (SourceTestRequest, SourceTestSuccess),
+    "Verify": (VerifyRequest, VerifySuccess),
 }
 """Operation name -> its request and its success response."""
 

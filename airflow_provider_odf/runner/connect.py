@@ -99,6 +99,8 @@ def _has_spark_query(request: protocol.MergeRequest) -> bool:
 
 def _is_without_plans(request: protocol.Request) -> bool:
     """Whether a request can be answered without Spark's plans, once its query is checked."""
+    if isinstance(request, protocol.VerifyRequest):
+        return True
     if isinstance(request, protocol.ContractTestRequest):
         return not _has_queries(request.contract)
     if not isinstance(request, protocol.MergeRequest) or not request.inputs or _has_queries(request.contract):

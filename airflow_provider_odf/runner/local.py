@@ -114,8 +114,9 @@ class LocalRunner(Runner):
 
     def _engine_for(self, request: protocol.Request) -> _Child:
         if self._child is None or self._child.has_ended:
+            reads_objects = self._reads_objects or isinstance(request, protocol.VerifyRequest)
             self._child = _Child(
-                self._of_application(request), self._environment, self._remote, reads_objects=self._reads_objects
+                self._of_application(request), self._environment, self._remote, reads_objects=reads_objects
             )
             self.started += 1
         return self._child

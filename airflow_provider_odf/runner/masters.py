@@ -26,6 +26,11 @@ class SparkChoice:
     use: SparkUse | None = None
     master: str | None = None
 
+    @property
+    def is_always(self) -> bool:
+        """Whether Spark is used although the work can be done without."""
+        return self.use == "always" or self.master is not None
+
     def of(self, configured: SparkUse | None) -> SparkUse | None:
         """Return the use of Spark of a dataset for which ``odf.yaml`` has one: it wins over that of a master."""
         return self.use if self.master is None and self.use else configured or self.use

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
@@ -18,7 +18,7 @@ from airflow_provider_odf.chain.record_rows import state_rows, tail_rows
 from airflow_provider_odf.chain.replay import replay
 from airflow_provider_odf.chain.storages import open_storage
 from airflow_provider_odf.chain.store import Store
-from airflow_provider_odf.chain.verify import verify
+from airflow_provider_odf.chain.verify import Ask, verify
 from airflow_provider_odf.cycle.decisions import publish_anyway, undecided
 from airflow_provider_odf.cycle.run import run as run_cycle
 from airflow_provider_odf.errors import OdfError, UnexpectedError
@@ -123,8 +123,8 @@ class World:
     location: str
     write: Write
     engine: LocalRunner
-    with_derivative: bool
     machine: Callable[[int], Path | None]
+    with_derivative: bool = False
     moments: list[dict[str, bytes]] = field(default_factory=list)
     """The files after each hour."""
     _histories: dict[str, set[str]] = field(default_factory=dict)
@@ -281,11 +281,13 @@ class Cases:
 
     world: World
     seed: int
+    kinds: Collection[str] | None = None
+    """Kinds of files; None for all."""
 
     def make(self, number: int) -> Tampering:
         chance = Random(f"{self.seed} {number}")
         groups = self._groups()
-        kind = chance.choice([*groups, "dataset"])
+        kind = chance.choice([kind for kind in (*groups, "dataset") if self.kinds is None or kind in self.kinds])
         if kind == "dataset":
             return self._whole(chance)
         name, whole = chance.choice(groups[kind]), self.world.whole
@@ -389,9 +391,17 @@ class Cases:
         expected = self.world.heads[name].get((head or b"").decode().strip())
         return case.way in ("older", "another block") and (reader != "current rows" or rows == expected)
 
-    def _verify(self, number: int, name: str) -> OdfError | None:
+    def compare(self, number: int, ask: Ask) -> tuple[list[str], list[str]]:
+        """Tamper with files, and return what ``verify`` says of each dataset, here and in tasks of Spark."""
+        self.world.files.write(self.make(number).files)
+        names = ("states", *self.world.names)
+        told = tuple([str(self._verify(number, name, way)) for name in names] for way in (None, ask))
+        self.world.restore()
+        return told
+
+    def _verify(self, number: int, name: str, ask: Ask | None = None) -> OdfError | None:
         try:
-            verify(self.world.store(number).for_readers(name))
+            verify(self.world.store(number).for_readers(name), ask=ask)
         except OdfError as e:
             return e
         return None

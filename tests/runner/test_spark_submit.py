@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,12 +16,19 @@ from importlib.metadata import version
 from pathlib import Path
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 
 from airflow_provider_odf import errors, object_stores, protocol
+from airflow_provider_odf.chain.dataset import Dataset
+from airflow_provider_odf.chain.store import Store
+from airflow_provider_odf.chain.verify import Verified, verify
 from airflow_provider_odf.engine import session
+from airflow_provider_odf.manifest import model
+from airflow_provider_odf.manifest.names import DatasetAlias
 from airflow_provider_odf.runner import SparkSubmitRunner, spark_submit
 from demo.machines import can_hide
+from tests.chain.conftest import Growing
 from tests.processes import below, processes
 from tests.s3 import use
 from tests.spark_servers import LEAN, standalone
@@ -127,6 +135,40 @@ def test_executors_have_the_access_of_the_driver(
     logs = "".join(file.read_text() for file in events.rglob("*") if file.is_file())
     assert '"spark.executorEnv.AWS_SECRET_ACCESS_KEY":"*********(redacted)"' in logs
     assert "of-the-driver" not in logs
+
+
+def slices_in(folder: Path) -> Dataset:
+    """A dataset of four slices."""
+    dataset = Store.open(folder / "store").create(DatasetAlias.parse("readings"))
+    growing = Growing(dataset, model.MergeStrategyAppend(), [pa.field("id", pa.int64())])
+    for number in range(4):
+        growing.add(("+A", number))
+    return dataset
+
+
+def test_executors_verify(cluster: str, tmp_path: Path) -> None:
+    dataset = slices_in(tmp_path)
+    with SparkSubmitRunner(cluster, conf()) as runner:
+
+        def ask(request: protocol.Request) -> protocol.Success:
+            return runner.submit(request).result(180)
+
+        assert verify(dataset, ask=ask) == Verified(7, 4, 4)
+        first, second = sorted((Path(dataset.location) / "data").iterdir())[:2]
+        first.write_bytes(second.read_bytes())
+        with pytest.raises(errors.ChainCorrupted) as here:
+            verify(dataset)
+        with pytest.raises(errors.ChainCorrupted, match=f"{first}: ") as there:
+            verify(dataset, ask=ask)
+    assert str(there.value) == str(here.value)
+
+
+@pytest.mark.skipif(not can_hide(), reason="the system lets no process have mounts of its own")
+def test_executors_that_do_not_see_slices_do_not_call_them_missing(cluster: str, hidden: Path) -> None:
+    dataset = slices_in(hidden)
+    with SparkSubmitRunner(cluster, conf()) as runner, pytest.raises(errors.StorageError, match="do not see this file"):
+        verify(dataset, ask=lambda request: runner.submit(request).result(180))
+    shutil.rmtree(hidden / "store")
 
 
 @pytest.mark.skipif(not can_hide(), reason="the system lets no process have mounts of its own")
