@@ -86,8 +86,11 @@ def object_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempP
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _pandas() -> Iterator[None]:
-    """The tool, run in this process, leaves pandas to the other tests."""
+def _process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The tool, run in this process, leaves pandas to the other tests, and knows no datasets that earlier ones
+    verified."""
+    verified = tmp_path_factory.mktemp("of-this-user") / "verified"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("airflow_provider_odf.cli.leave_out_pandas", lambda: None)
+        patch.setattr("airflow_provider_odf.chain.verified_heads.folder", lambda: verified)
         yield

@@ -7,7 +7,7 @@ as missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from airflow_provider_odf.chain.dataset import Dataset, is_hash
@@ -59,12 +59,15 @@ def block_of(file_name: str) -> str | None:
     return block_hash if is_hash(block_hash) else None
 
 
-def damaged(dataset: Dataset) -> Iterator[str]:
-    """Yield the locations of altered files. Those of the first version have no hash and must be JSON objects."""
+def damaged(dataset: Dataset, blocks: Collection[str] | None = None) -> Iterator[str]:
+    """Yield the locations of altered files. Those of the first version have no hash and must be JSON objects.
+
+    :param blocks: only files about these blocks.
+    """
     storage = dataset.storage
     for folder in storage.folder("info").folders():
         for name in names(dataset, folder):
-            if not is_intact(name, storage.get(_path(folder, name))):
+            if (blocks is None or block_of(name) in blocks) and not is_intact(name, storage.get(_path(folder, name))):
                 yield storage.location(_path(folder, name))
 
 

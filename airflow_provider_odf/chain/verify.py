@@ -9,24 +9,48 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast
 
 from airflow_provider_odf import protocol
-from airflow_provider_odf.chain import info_files, slices
+from airflow_provider_odf.chain import info_files, slices, verified_heads
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.dataset_registry import DAMAGED, FOLDER
 from airflow_provider_odf.chain.http_storage import HttpStorage
 from airflow_provider_odf.chain.object_storage import ObjectStorage
-from airflow_provider_odf.chain.replay import replay_all
+from airflow_provider_odf.chain.replay import blocks_after, extend, replay_all
+from airflow_provider_odf.chain.state import ChainState
+from airflow_provider_odf.chain.verified_heads import VerifiedHead
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, StorageError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.records.stored_file import MISSING, records_fault
+from airflow_provider_odf.wording import counted
 
 
 @dataclass(frozen=True)
 class Verified:
-    """Numbers of intact blocks, slices and records."""
+    """Numbers of intact blocks, slices and records: of all blocks, or of those after ``base``."""
 
     blocks: int
     slices: int
     records: int
+    base: VerifiedHead | None = None
+    """The head up to which everything was taken as verified before."""
+    lost: VerifiedHead | None = None
+    """A head that was verified before, but is no longer in the history of the head."""
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        return {"blocks": self.blocks, "slices": self.slices, "records": self.records}
+
+    @property
+    def notice(self) -> str:
+        """What a user should know beside the numbers, or an empty text."""
+        if self.base is not None:
+            blocks = f"{counted(self.base.blocks, 'block')} up to {self.base.head[:13]}"
+            return f"{blocks} were verified {self.base}, and are not read again"
+        if self.lost is None:
+            return ""
+        return (
+            f"the history no longer has block {self.lost.head[:13]}, the head that was verified {self.lost}: the "
+            "dataset was reset or replaced, or its head moved back to an earlier block; everything was verified"
+        )
 
 
 @dataclass(frozen=True)
@@ -55,6 +79,7 @@ def verify(
     progress: Progress | None = None,
     *,
     is_quick: bool = False,
+    only_new: bool = False,
     ask: Ask | None = None,
 ) -> Verified:
     """Check the bytes, links and rules of every block, and the size, physical hash, records and logical hash of every
@@ -69,39 +94,58 @@ def verify(
     """
     if isinstance(dataset.storage, ObjectStorage):
         dataset.storage.forget_copies()
-    tell = None if progress is None else lambda number, total: progress(Step("block", number, total))
-    state = replay_all(dataset, ref, tell)
+    known = verified_heads.read(dataset)
+    base, state = _start(dataset, ref, known if only_new else None, progress)
     dataset.check_identity(state.dataset_id)
     if dataset.entry is not None and dataset.entry.dataset_id == DAMAGED:
         place = f"{dataset.location[: -len(str(dataset.alias))]}{FOLDER}"
         raise ChainCorrupted(f"{place}: the entry of {dataset.alias} is damaged: the next run of it writes a new one")
-    seen = set[str]()
-    checkpoints = _parts(dataset, state.head, seen)[len(state.slices) :]
+    seen, last = (set[str](), -1) if base is None else ({base.head}, base.blocks - 1)
+    checkpoints = _parts(dataset, state.head, seen, last)[len(state.slices) :]
     refs = {name: dataset.target(name, text) for name, text in dataset.storage.targets().items()}
-    unpublished = [part for target in refs.values() for part in _parts(dataset, target, seen)]
+    is_head = state.head == refs.get(HEAD)
+    is_lost = is_head and known is not None and known[0].head not in seen
+    unpublished = [part for target in refs.values() for part in _parts(dataset, target, seen, last)]
     parts = [*state.slices, *checkpoints, *unpublished]
     if ask is None:
         _check_parts(dataset, parts, progress, is_quick=is_quick)
     elif parts:
         _ask_spark(dataset, parts, ask, is_quick=is_quick)
-    for file in info_files.damaged(dataset):
+    for file in info_files.damaged(dataset, seen if base is not None else None):
         raise ChainCorrupted(
             f"{file} is damaged: restore it from a backup or remove it. After removal, the next run writes a new "
             "report, the next file whose columns are matched by position is held back, and a publication counts from "
             "the time of its block"
         )
-    return Verified(state.sequence_number + 1, len(state.slices), sum(_count(s) for s in state.slices))
+    if is_head and not is_quick:
+        verified_heads.keep(dataset, state, base)
+    blocks, records = state.sequence_number - last, sum(_count(s) for s in state.slices)
+    return Verified(blocks, len(state.slices), records, base, known[0] if known is not None and is_lost else None)
+
+
+def _start(
+    dataset: Dataset, ref: str, known: tuple[VerifiedHead, ChainState] | None, progress: Progress | None
+) -> tuple[VerifiedHead | None, ChainState]:
+    """Replay the blocks after a verified head, or all if it is None or not in the history. Return it in the first case,
+    and the state with the slices of these blocks."""
+    if known is not None:
+        blocks, is_continued = blocks_after(dataset, known[1].head, ref)
+        if is_continued:
+            return known[0], extend(dataset, known[1], blocks, are_new=True)
+    tell = None if progress is None else lambda number, total: progress(Step("block", number, total))
+    return None, replay_all(dataset, ref, tell)
 
 
 def _count(data_slice: model.DataSlice) -> int:
     return data_slice.offset_interval.end - data_slice.offset_interval.start + 1
 
 
-def _parts(dataset: Dataset, block_hash: str, seen: set[str]) -> list[Part]:
-    """Return the slices of a history, oldest first, then its checkpoints: of the blocks that were not seen before."""
+def _parts(dataset: Dataset, block_hash: str, seen: set[str], last: int) -> list[Part]:
+    """Return the slices of a history, oldest first, then its checkpoints: of the blocks that were not seen before and
+    have a greater number than ``last``."""
     data_slices, checkpoints = list[Part](), list[Part]()
     for current, block in dataset.walk(block_hash):
-        if current in seen:
+        if current in seen or block.sequence_number <= last:
             break
         seen.add(current)
         for parts, name in ((data_slices, "new_data"), (checkpoints, "new_checkpoint")):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -56,6 +55,13 @@ def verify(
         bool,
         typer.Option("--quick", help="Check the bytes of all blocks and slices, but not the records in them."),
     ] = False,
+    is_new: Annotated[
+        bool,
+        typer.Option(
+            "--new",
+            help="Begin after the newest head that you have verified on this machine: damage before is not found.",
+        ),
+    ] = False,
     spark: Annotated[
         str | None,
         typer.Option(
@@ -87,7 +93,7 @@ def verify(
         for name in names or [str(dataset.alias) for dataset in target.datasets()]:
             try:
                 with status_line() as tell:
-                    row = _verify(target, name, tell, compare, replay, is_quick=is_quick)
+                    row = _verify(target, name, tell, compare, replay, is_quick=is_quick, is_new=is_new)
             except (DatasetNotFound, InvalidInput) as e:
                 print(near(e), file=sys.stderr)
                 code = 2
@@ -108,20 +114,38 @@ def verify(
 
 
 def _verify(
-    store: Store, name: str, tell: Callable[[str], None], compare: Ask | None, replay: Ask | None, *, is_quick: bool
+    store: Store,
+    name: str,
+    tell: Callable[[str], None],
+    compare: Ask | None,
+    replay: Ask | None,
+    *,
+    is_quick: bool,
+    is_new: bool,
 ) -> dict[str, Any]:
-    """Return the name of a dataset and the numbers of what was verified.
+    """Return the name of a dataset, the numbers of what was verified, and the head up to which it was verified before.
 
     :param compare: the engine that compares slices, None for this process.
     :param replay: the engine that computes derivatives again, None not to do so.
     """
     dataset = store.for_readers(name)
     verified = verify_dataset(
-        dataset, progress=lambda step: tell(f"{dataset.alias}: {step}"), is_quick=is_quick, ask=compare
+        dataset,
+        progress=lambda step: tell(f"{dataset.alias}: {step}"),
+        is_quick=is_quick,
+        only_new=is_new,
+        ask=compare,
     )
-    row: dict[str, Any] = {"dataset": str(dataset.alias), **asdict(verified)}
-    if replay is not None and (replayed := replay_transforms(store, dataset, replay)).transformations:
-        row["transformations"] = replayed.transformations
+    base = verified.base
+    row: dict[str, Any] = {"dataset": str(dataset.alias), **verified.numbers}
+    after = base.blocks - 1 if base is not None else -1
+    if replay is not None and (done := replay_transforms(store, dataset, replay, after=after)).transformations:
+        row["transformations"] = done.transformations
+    notice = verified.notice or ("nothing was verified here before: everything was verified" if is_new else "")
+    if notice:
+        print(near(f"{dataset.alias}: note: {notice}"), file=sys.stderr)
+    if base is not None:
+        row["verifiedBefore"] = {"head": base.head, "time": str(base.time), "completeTime": str(base.complete)}
     return row
 
 

@@ -53,24 +53,26 @@ def replay_transforms(
     progress: Progress = silent,
     *,
     passes_objects: bool = False,
+    after: int = -1,
 ) -> Replayed:
     """Compute each ExecuteTransform of a derivative from the recorded positions of its inputs, and compare the logical
     hash, the offsets and the watermark. A root has none.
 
     :param ask: sends a request to the engine, and waits for its answer.
     :param passes_objects: whether the engine may not see the disk of this machine.
+    :param after: only blocks with a greater number than this.
     :raises NotReproducible: a block has other records than its inputs give; the message has rows of the difference.
     :raises NotReplayable: a block cannot be computed here, and why; for example, another system wrote it.
     :raises ChainCorrupted: a block or slice is missing or damaged.
     """
     transformations = records = 0
     inputs = _Inputs(store, dataset)
-    for before, block, after in _states(dataset):
-        if before is None or not isinstance(block.event, model.ExecuteTransform):
+    for before, block, state in _states(dataset):
+        if before is None or block.sequence_number <= after or not isinstance(block.event, model.ExecuteTransform):
             continue
-        progress(f"computing block {after.head} again")
+        progress(f"computing block {state.head} again")
         with workplace(store, str(dataset.alias), passes_objects=passes_objects) as work:
-            _Block(store, dataset, before, after.head, block).compare(inputs, ask, work, progress)
+            _Block(store, dataset, before, state.head, block).compare(inputs, ask, work, progress)
         transformations += 1
         if block.event.new_data is not None:
             records += block.event.new_data.offset_interval.end - block.event.new_data.offset_interval.start + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_odf.operators.base import ReadingOperator
@@ -28,12 +27,17 @@ class VerifyOperator(ReadingOperator):
 
     :param dataset: alias of the dataset. (templated)
     :param replay: compute the records of a derivative again, on Spark. For a root no JVM is started.
+    :param only_new: begin after the newest head that the user of the task has verified on this machine, if there is
+        one in the history: what was verified then is not read again, so damage to it is not found.
     :param spark: ``always`` to compare slices in tasks of Spark, on the executors of ``spark_conn_id``; by default they
         are compared in the task.
     """
 
-    def __init__(self, *, replay: bool = True, spark: SparkUse = "needed", **kwargs: Any) -> None:
+    def __init__(
+        self, *, replay: bool = True, only_new: bool = False, spark: SparkUse = "needed", **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
+        self.only_new = only_new
         self.replay = replay
         self.spark = spark
 
@@ -44,15 +48,23 @@ class VerifyOperator(ReadingOperator):
         cycle = self.cycle
         dataset = self.odf.for_readers(cycle.dataset)
         head = dataset.resolve("head")
-        numbers = asdict(verify(dataset, head, self._log_slice, ask=cycle.ask if self.spark == "always" else None))
+        ask = cycle.ask if self.spark == "always" else None
+        verified = verify(dataset, head, self._log_slice, only_new=self.only_new, ask=ask)
+        numbers = verified.numbers
         if self.replay:
             replayed = replay_transforms(
-                cycle.inputs, dataset, cycle.ask, self.log.info, passes_objects=cycle.passes_objects
+                *(cycle.inputs, dataset, cycle.ask, self.log.info),
+                passes_objects=cycle.passes_objects,
+                after=verified.base.blocks - 1 if verified.base is not None else -1,
             )
             numbers["transformations"] = replayed.transformations
         self._head = head
         counts = ", ".join(counted(number, noun[:-1]) for noun, number in numbers.items())
         self.log.info("%s: ok: %s", dataset.alias, counts)
+        if verified.base is not None:
+            self.log.info("%s: %s", dataset.alias, verified.notice)
+        elif verified.notice:
+            self.warn([verified.notice])
         return {"dataset": str(dataset.alias), "head": head, **numbers}
 
     def _log_slice(self, step: Step) -> None:
