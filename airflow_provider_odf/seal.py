@@ -38,13 +38,14 @@ def open_json(data: bytes | None, **subject: str) -> dict[str, Any] | None:
     return content if is_intact and subject.items() <= content.items() else None
 
 
-def is_unsealed(data: bytes | None) -> bool:
-    """Return whether bytes are a JSON object that was never sealed."""
+def is_unsealed(data: bytes | None, *subject: str) -> bool:
+    """Return whether bytes are a JSON object that was never sealed: one of which only the name of the hash is altered
+    still has the properties of its subject."""
     try:
         content = json.loads(data or b"")
     except (ValueError, RecursionError):
         return False
-    return isinstance(content, dict) and _HASH not in content
+    return isinstance(content, dict) and {_HASH, *subject}.isdisjoint(content)
 
 
 def seal(directory: Path, files: Iterable[Path], **subject: str) -> None:

@@ -77,7 +77,7 @@ def is_intact(name: str, data: bytes | None) -> bool:
         return True
     content = open_json(data, block=block_hash)
     is_own = content is not None and content.get("name", name.removesuffix(_SUFFIX)) == name.removesuffix(_SUFFIX)
-    return is_own or is_unsealed(data)
+    return is_own or is_unsealed(data, "block")
 
 
 def _path(folder: str, name: str) -> str:

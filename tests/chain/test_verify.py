@@ -79,9 +79,10 @@ def test_refs_and_files_about_blocks(foreign):
     assert verify(cities) == EXPECTED["cities"]
     file = Path(cities.location) / f"info/reports/{head}.json"
     data = file.read_bytes()
-    file.write_bytes(data.replace(b'"base": "f16', b'"base": "f17'))
-    with pytest.raises(ChainCorrupted, match=rf"{file.name} is damaged: restore it from a backup or remove it. "):
-        verify(cities)
+    for changed in (data.replace(b'"base": "f16', b'"base": "f17'), data.replace(b"sha256", b"sha257")):
+        file.write_bytes(changed)
+        with pytest.raises(ChainCorrupted, match=rf"{file.name} is damaged: restore it from a backup or remove it. "):
+            verify(cities)
     file.write_bytes(data)
     (Path(cities.location) / "refs/candidate-1").write_text(head[:-1])
     with pytest.raises(ChainCorrupted, match=r"refs/candidate-1 is damaged: .* write the similar block hash"):
