@@ -344,6 +344,7 @@ class Cases:
         yield from (failure for _, failure in shown if failure)
         messages = [str(e) for name in ("states", *world.names) if (e := self._verify(number, name)) is not None]
         places = [name.rpartition("/")[2] for name in case.files] + [f"/{name}: " for name in touched]
+        places += [f"/{name}/refs/" for name in touched if case.kind == "other refs"]  # in a bucket, one object has all
         is_named = any(place in message for place in places for message in messages)
         if not is_named and {(case.kind, case.way), (case.kind, "")}.isdisjoint(NOT_NAMED):
             yield f"{case}: verify does not name it: {messages}"
