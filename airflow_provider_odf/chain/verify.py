@@ -12,7 +12,6 @@ from airflow_provider_odf import protocol
 from airflow_provider_odf.chain import info_files, slices, verified_heads
 from airflow_provider_odf.chain.dataset import HEAD, Dataset
 from airflow_provider_odf.chain.dataset_registry import DAMAGED, FOLDER
-from airflow_provider_odf.chain.http_storage import HttpStorage
 from airflow_provider_odf.chain.object_storage import ObjectStorage
 from airflow_provider_odf.chain.replay import blocks_after, extend, replay_all
 from airflow_provider_odf.chain.state import ChainState
@@ -177,7 +176,7 @@ def _ask_spark(dataset: Dataset, parts: Sequence[Part], ask: Ask, *, is_quick: b
     :raises InvalidInput: executors cannot read the store.
     :raises StorageError: they do not see its folder.
     """
-    if isinstance(dataset.storage, HttpStorage):
+    if not dataset.storage.is_listed:  # a web server
         raise InvalidInput(f"{dataset.location}: Spark reads no store on a web server: verify it without Spark")
     files = tuple(slices.stored_file(dataset, part) for part in parts)
     answer = cast(protocol.VerifySuccess, ask(protocol.VerifyRequest(str(dataset.alias), files, is_quick)))

@@ -23,7 +23,7 @@ class VerifyOperator(ReadingOperator):
     from those computed again, with rows of the difference.
 
     The XCom has the block that was the head, and numbers: ``{"dataset", "head", "blocks", "slices", "records",
-    "transformations"}``.
+    "transformations"}``; with ``only_new`` those after ``verifiedBefore``, the head that was verified before.
 
     :param dataset: alias of the dataset. (templated)
     :param replay: compute the records of a derivative again, on Spark. For a root no JVM is started.
@@ -65,7 +65,8 @@ class VerifyOperator(ReadingOperator):
             self.log.info("%s: %s", dataset.alias, verified.notice)
         elif verified.notice:
             self.warn([verified.notice])
-        return {"dataset": str(dataset.alias), "head": head, **numbers}
+        before = {"verifiedBefore": verified.base.head} if verified.base is not None else {}
+        return {"dataset": str(dataset.alias), "head": head, **before, **numbers}
 
     def _log_slice(self, step: Step) -> None:
         if step.kind == "slice":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -220,6 +221,19 @@ def test_rows_before_the_first_data(folder: Path) -> None:
 
 def test_verify_reads_everything(folder: Path) -> None:
     assert odf("verify", "cities", cwd=folder) == "cities: ok: 5 blocks, 2 slices, 5 records\n"
+
+
+def test_verify_new_says_what_was_verified_before(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder / "odf-store", tmp_path / "odf-store")
+    code, out, err = in_this_process(["verify", "cities", "--new"], tmp_path)
+    assert (code, out) == (0, "cities: ok: 5 blocks, 2 slices, 5 records\n")
+    assert err == "cities: note: nothing was verified here before: everything was verified\n"
+    code, out, err = in_this_process(["verify", "cities", "--new", "--format", "json"], tmp_path)
+    (row,) = json.loads(out)
+    time, head = row["verifiedBefore"]["time"], row["verifiedBefore"]["head"]
+    before = {"head": head, "time": time, "completeTime": time}
+    assert row == {"dataset": "cities", "blocks": 0, "slices": 0, "records": 0, "verifiedBefore": before}
+    assert err == f"cities: note: 5 blocks up to {head[:13]} were verified at {time}, and are not read again\n"
 
 
 def test_quick_verification_excludes_a_replay(folder: Path) -> None:

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
-from collections import Counter
 from pathlib import Path
-from random import Random
 
 import pytest
 
@@ -18,7 +14,7 @@ from airflow_provider_odf.cycle import candidates
 from airflow_provider_odf.cycle.merge import merge
 from airflow_provider_odf.cycle.publish import contract_test
 from airflow_provider_odf.cycle.read import read
-from airflow_provider_odf.errors import ChainCorrupted, ContractRejected, DatasetGone
+from airflow_provider_odf.errors import ChainCorrupted, ContractRejected
 from airflow_provider_odf.manifest.load import load
 from airflow_provider_odf.runner.local import LocalRunner
 from airflow_provider_odf.seal import first_altered, seal
@@ -177,32 +173,3 @@ def test_the_damaged_report_of_a_candidate_is_made_again(
     flip(file)
     assert contract_test(cycle, candidate, cycle.contract).result == "passed"
     assert candidates.load_report(store.dataset("prices"), candidate.candidate).result == "passed"
-
-
-FLIPS = 300
-
-
-@pytest.mark.torture
-@pytest.mark.timeout(4 * 3600)
-def test_random_flips(cached: Path, manifest: Path, write: Write, run: Run, store: Store) -> None:
-    """Of any file that a run reads: the rows are right, or the error is clear and nothing is committed."""
-    random, whole = Random(20240501), Path(store.location).with_name("whole")
-    subprocess.run(["cp", "-a", store.location, whole], check=True)
-    write("in/16.csv", "sku,price\na,16\nb,2\nc,1\n")
-    files = [f for f in sorted(whole.rglob("*")) if f.is_file() and f.stat().st_size and f.parent.name != "refs"]
-    files += [whole / "prices/refs/head"] * 20
-    outcomes: Counter[str] = Counter()
-    for _ in range(FLIPS):
-        shutil.rmtree(Path(store.location))
-        subprocess.run(["cp", "-a", whole, store.location], check=True)
-        origin = random.choice(files)
-        file = Path(store.location) / origin.relative_to(whole)
-        flip(file, random.randrange(file.stat().st_size), random.randrange(8))
-        error = run(manifest).error
-        if ".work" not in file.parts and (error or file.name != "head"):
-            shutil.copyfile(origin, file)
-        assert error is None or isinstance(error, ChainCorrupted | DatasetGone), (file, error)
-        assert prices(store) == [("a", 15 if error else 16), ("b", 1 if error else 2), ("c", 1)], file
-        assert verify(store.dataset("prices")).records == (33 if error else 37), file
-        outcomes[f"{file.parent.name[:5]}: {'error' if error else 'right rows'}"] += 1
-    print(dict(outcomes))

@@ -170,6 +170,36 @@ def test_verifying_counts_what_is_intact(derived, replay):
     assert (read.name, read.facets["version"].datasetVersion) == (dataset.location, dataset.head())
 
 
+@pytest.fixture
+def slices(tmp_path):
+    """A dataset of two slices."""
+    growing = Growing(Store.open(tmp_path / "store").create(DatasetAlias.parse("ids")), APPEND, [ID])
+    for number in range(2):
+        growing.add(("+A", number))
+    return growing
+
+
+def test_verifying_again_begins_after_the_verified_head(slices, tmp_path, capsys):
+    verify = VerifyOperator(task_id="verify", dataset="ids", store=str(tmp_path / "store"), only_new=True)
+    assert verify.execute({})["blocks"] == 5
+    head = slices.dataset.head()
+    slices.add(("+A", 2), ("+A", 3))
+    made = verify.execute({})
+    numbers = {"blocks": 1, "slices": 1, "records": 2, "transformations": 0}
+    assert made == {"dataset": "ids", "head": slices.dataset.head(), "verifiedBefore": head, **numbers}
+    assert f"5 blocks up to {head[:13]} were verified at 2" in capsys.readouterr().out
+
+
+@pytest.mark.spark
+def test_verifying_in_tasks_of_spark(slices, tmp_path):
+    verify = VerifyOperator(task_id="verify", dataset="ids", store=str(tmp_path / "store"), spark="always")
+    assert verify.execute({})["slices"] == 2
+    file = next(Path(slices.dataset.location, "data").iterdir())
+    file.write_bytes(file.read_bytes()[:-1] + b"!")
+    with pytest.raises(AirflowFailException, match=f"{file}: checksum mismatch: .* the file is damaged: restore it"):
+        verify.execute({})
+
+
 def test_verifying_a_damaged_dataset_fails_without_retries(derived):
     dataset = Store.open(derived).dataset("orders")
     block = Path(dataset.location, "blocks", dataset.head())
