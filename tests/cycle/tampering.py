@@ -377,6 +377,8 @@ class Cases:
             is_moved = files.storage.get(f"{name}/refs/head") != before
             if error is not None:
                 yield "error", f"{case}: run of {name}: {error!r}" * (is_moved or isinstance(error, UnexpectedError))
+            elif is_moved and case.kind.endswith("of a candidate"):
+                yield "published", f"{case}: the candidate of {name} was published"
             elif is_moved:
                 now = files.read()
                 left = [n for n, data in case.files.items() if now.get(n) == data and not n.endswith("refs/head")]
