@@ -7,6 +7,8 @@ import pyarrow as pa
 import pytest
 
 from airflow_provider_odf.chain.replay import replay
+from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.reading.event_hours import Part, records_by_hour
 from airflow_provider_odf.reading.profile import ColumnProfile, profile
 
 NANOSECONDS = pa.scalar(1_704_067_200_000_000_001, pa.timestamp("ns", "UTC"))
@@ -28,6 +30,17 @@ def test_rows_that_a_slice_added_or_corrected(grow):
     assert found["id"] == ColumnProfile("id", 5, 0, 4, 1, 4, ((2, 2),))
     assert found["value"] == ColumnProfile("value", 5, 1, 2, "a", "b", (("b", 3),))
     assert found["value"].null_share == 0.2
+
+
+def test_an_exchanged_slice_is_no_profile_and_has_no_hours(grow):
+    growing = grow()
+    first, second = growing.add(("+A", 1, "a")), growing.add(("+A", 2, "b"))
+    second.write_bytes(first.read_bytes())
+    with pytest.raises(ChainCorrupted, match=f"{second.name}: checksum mismatch"):
+        profiles(growing)
+    state = replay(growing.dataset)
+    with pytest.raises(ChainCorrupted, match=f"{second.name}: checksum mismatch"):
+        list(records_by_hour(growing.dataset, map(Part, state.slices), state))
 
 
 @pytest.mark.parametrize(
