@@ -141,7 +141,7 @@ test-kafka: setup $(KAFKA)/ready ## Run a DAG that consumes from a Kafka broker;
 	@ODF_KAFKA_JARS=$(KAFKA) $(UV) run --frozen pytest -m kafka tests/examples $(ARGS)
 
 .PHONY: torture
-torture: setup ## Flip random bits in files that runs keep, make faults of an object store, stop commands at every call, and look at the next run
+torture: setup ## Tamper with files of a store, make faults of an object store, stop commands at every call, and look at the next run
 	@$(UV) run --frozen pytest -m torture -s $(ARGS)
 	@$(UV) run --frozen python -m tests.crash
 
