@@ -66,6 +66,8 @@ class Step:
         return f"{self.kind} {self.number} of {self.total}{size}"
 
 
+NOTHING_BEFORE = "nothing was verified here before: everything was verified"
+"""The notice of what was to begin after a verified head, and found none."""
 Progress = Callable[[Step], None]
 Ask = Callable[[protocol.Request], protocol.Success]
 """Sends a request to the engine and waits for its success."""

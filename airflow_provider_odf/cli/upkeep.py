@@ -11,7 +11,7 @@ import typer
 
 from airflow_provider_odf import protocol
 from airflow_provider_odf.chain.store import Store, parse_alias
-from airflow_provider_odf.chain.verify import Ask
+from airflow_provider_odf.chain.verify import NOTHING_BEFORE, Ask
 from airflow_provider_odf.chain.verify import verify as verify_dataset
 from airflow_provider_odf.cli.options import (
     Format,
@@ -141,7 +141,7 @@ def _verify(
     after = base.blocks - 1 if base is not None else -1
     if replay is not None and (done := replay_transforms(store, dataset, replay, after=after)).transformations:
         row["transformations"] = done.transformations
-    notice = verified.notice or ("nothing was verified here before: everything was verified" if is_new else "")
+    notice = verified.notice or (NOTHING_BEFORE if is_new else "")
     if notice:
         print(near(f"{dataset.alias}: note: {notice}"), file=sys.stderr)
     if base is not None:

@@ -42,7 +42,7 @@ class VerifyOperator(ReadingOperator):
         self.spark = spark
 
     def run_step(self, context: Context) -> dict[str, Any]:
-        from airflow_provider_odf.chain.verify import verify
+        from airflow_provider_odf.chain.verify import NOTHING_BEFORE, verify
         from airflow_provider_odf.cycle.replay import replay_transforms
 
         cycle = self.cycle
@@ -61,10 +61,10 @@ class VerifyOperator(ReadingOperator):
         self._head = head
         counts = ", ".join(counted(number, noun[:-1]) for noun, number in numbers.items())
         self.log.info("%s: ok: %s", dataset.alias, counts)
-        if verified.base is not None:
-            self.log.info("%s: %s", dataset.alias, verified.notice)
-        elif verified.notice:
+        if verified.lost is not None:
             self.warn([verified.notice])
+        elif self.only_new:
+            self.log.info("%s: %s", dataset.alias, verified.notice or NOTHING_BEFORE)
         before = {"verifiedBefore": verified.base.head} if verified.base is not None else {}
         return {"dataset": str(dataset.alias), "head": head, **before, **numbers}
 
