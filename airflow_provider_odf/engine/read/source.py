@@ -133,10 +133,10 @@ def texts(chunk: Chunk, name: str) -> Iterator[str]:
     for data in chain(files.blocks(chunk.path, chunk.start, chunk.end), [b""]):
         try:
             text = decoder.decode(data, final=not data)
-        except UnicodeDecodeError as e:
+        except UnicodeError as e:
+            if not isinstance(e, UnicodeDecodeError) or "BOM" in e.reason:  # before Python 3.13, and since
+                raise Malformed(f"no byte order mark: set `encoding` to {name}-le or {name}-be") from None
             raise _not_of(name, e, line + e.object[: e.start].decode(name, "replace").count("\n")) from None
-        except UnicodeError:
-            raise Malformed(f"no byte order mark: set `encoding` to {name}-le or {name}-be") from None
         yield text.removeprefix("\ufeff") if start else text
         line, start = line + text.count("\n"), start and not text
 

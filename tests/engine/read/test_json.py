@@ -128,11 +128,9 @@ def test_nesting(rows, refusal_of) -> None:
     too_deep = "[" * 51 + "]" * 51
     message = f"{LABEL}: column v: values are nested more than 50 deep: declare a schema in which it is STRING"
     assert refusal_of("NdJson", f'{{"v": {too_deep}}}') == message
-    text_too_deep = "[" * 900 + "]" * 900
-    assert (
-        refusal_of("NdJson", f'{{"v": {text_too_deep}}}', ["v STRING"])
-        == f"{LABEL}: line 1, values are nested too deeply"
-    )
+    text_too_deep = "[" * 20_000 + "]" * 20_000  # Python 3.13 reads some thousands
+    message = refusal_of("NdJson", f'{{"v": {text_too_deep}}}', ["v STRING"])
+    assert message.startswith(f"{LABEL}: line 1: values are nested too deeply at")
 
 
 def test_pairs_of_surrogates_are_characters(rows) -> None:
