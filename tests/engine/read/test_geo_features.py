@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -59,10 +60,11 @@ def test_collection_refused(refusal_of, content: str | bytes, message: str) -> N
         ({"a": 1}, [1, 2], "the Feature has no geometry: `geometry` is '[1,2]'"),
         ({"a": 1}, {"coordinates": [1, 2]}, "the Feature has no geometry: `geometry` is '{\"coordinates\":[1,2]}'"),
         ({"Geometry": 1}, POINT, "the property Geometry has the name of the geometry column: rename it in the source"),
-        (
+        pytest.param(
             {"a": 1},
             {"type": "Point", "coordinates": json.loads("[" * 600 + "]" * 600)},
             "geometry: values are nested too deeply",
+            marks=pytest.mark.skipif(sys.version_info >= (3, 12), reason="newer Pythons write it"),
         ),
         (
             {"a": 1},
