@@ -75,7 +75,8 @@ class Shell:
             timeout=_TIMEOUT,
             check=False,
         )
-        return done.stdout.replace(f"{self.folder}/", "").replace(str(self.folder), ".")
+        absolute = done.stdout.replace(f"file://{self.folder}/", "file:///data/")
+        return absolute.replace(f"{self.folder}/", "").replace(str(self.folder), ".")
 
 
 @contextmanager

@@ -62,19 +62,20 @@ def tables(source: Source, folder: str | None) -> Iterator[Tables]:
     root = shared.default_folder(source, folder)
     bucket = _bucket(root)
     if bucket is None:
-        root = os.path.realpath(os.path.expanduser(root))
-        if "%" in root:
-            raise InvalidInput(f"{root}: deltalake cannot open a folder with % in its path: name another one")
+        root = os.path.expanduser(root)
     if bucket != _bucket(source.uri):
         raise InvalidInput(f"{root}: Delta tables name slices by relative paths: name a folder beside {source.uri}")
+    root = os.path.realpath(f"{root}/delta") if bucket is None else f"{root}/delta"
+    if bucket is None and "%" in root:
+        raise InvalidInput(f"{root}: deltalake cannot open a folder with % in its path: name another one")
     try:
-        yield DeltaTables(f"{root}/delta", shared.access_to(root, _ACCESS))
+        yield DeltaTables(root, shared.access_to(root, _ACCESS))
     except exceptions.CommitFailedError as e:
-        raise CommitConflict(f"{root}/delta: another writer came first: run again: {e}") from e
+        raise CommitConflict(f"{root}: another writer came first: run again: {e}") from e
     except (exceptions.DeltaError, OSError) as e:
         if "A table already exists" in str(e):
-            raise CommitConflict(f"{root}/delta: another writer came first: run again: {e}") from e
-        raise StorageError(f"{root}/delta: {redact(str(e))}") from e
+            raise CommitConflict(f"{root}: another writer came first: run again: {e}") from e
+        raise StorageError(f"{root}: {redact(str(e))}") from e
 
 
 def _bucket(uri: str) -> str | None:
@@ -123,7 +124,8 @@ class DeltaTables(Tables):
         from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
         location, table = self._load(name, source, CurrentScan.kind)
-        newest = table.history(1)[0].get(BLOCK) if table is not None else None
+        commits = (c for c in (table.history(100) if table is not None else ()) if c["operation"][:6] != "VACUUM")
+        newest = next(commits, {}).get(BLOCK)
         scan = source.current()
         columns = self.columns(scan)
         if newest == scan.block:

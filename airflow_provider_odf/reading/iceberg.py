@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 
@@ -43,8 +44,9 @@ _PROPERTIES = {
     "commit.manifest-merge.enabled": "true",
     "write.metadata.delete-after-commit.enabled": "true",
 }
-_OF_HISTORY = {"gc.enabled": "false", "read.parquet.vectorization.enabled": "false", _EXPIRY: str(30 * _DAY)}
-_OF_COPY = {_EXPIRY: str(_DAY)}
+"""Properties of each table, which each export sets again."""
+_OF_HISTORY = {**_PROPERTIES, "gc.enabled": "false", "read.parquet.vectorization.enabled": "false"}
+_MAPPING = "schema.name-mapping.default"
 _ADVICE = ". In Spark, compare times by unix_millis(column): see apache/iceberg#18173"
 _ACCESS = {
     "region": "s3.region",
@@ -107,13 +109,17 @@ def _errors(catalog: str) -> Iterator[None]:
     conflicts = exceptions.CommitFailedException, exceptions.TableAlreadyExistsError
     try:
         yield
-    except conflicts as e:
+    except (*conflicts, SQLAlchemyError) as e:
+        if isinstance(e, SQLAlchemyError) and "already exists" not in str(e):  # of a catalog that both were to make
+            raise StorageError(f"Iceberg catalog {catalog}: {redact(str(e))}") from e
         raise CommitConflict(f"Iceberg catalog {catalog}: another writer came first: run again: {e}") from e
-    except (exceptions.RESTError, exceptions.WaitingForLockException, SQLAlchemyError, OSError) as e:
+    except (exceptions.RESTError, exceptions.WaitingForLockException, OSError) as e:
         raise StorageError(f"Iceberg catalog {catalog}: {redact(str(e))}") from e
     except (exceptions.ValidationError, exceptions.NotInstalledError, ValueError, TypeError) as e:
         advice = ": give the catalog a `warehouse`, where its tables lie" if "No default path" in str(e) else ""
         raise InvalidInput(f"Iceberg catalog {catalog}: {redact(str(e))}{advice}") from e
+    except KeyError as e:  # of lists whose elements have the old name `item`
+        raise InvalidInput(f"pyiceberg cannot read the column {e} of a slice: export --as delta") from e
 
 
 class IcebergTables(Tables):
@@ -137,13 +143,14 @@ class IcebergTables(Tables):
         files = shared.slice_files(scan, whole, _uri)
         stale = [task.file for task in tasks if task.delete_files or task.file.file_path in files.stale]
         files = files._replace(stale=[file.file_path for file in stale])
-        with self._transaction(name, table, scan, columns, _OF_HISTORY) as open_table:
+        with self._transaction(name, table, scan, columns) as open_table:
+            about = {BLOCK: scan.block}
             if stale:
-                with open_table.update_snapshot().overwrite() as overwrite:
+                with open_table.update_snapshot(about if not files.new else {}).overwrite() as overwrite:
                     for file in stale:
                         overwrite.delete_data_file(file)
             if files.new:
-                open_table.add_files([*files.new], {BLOCK: scan.block}, check_duplicate_files=False)
+                open_table.add_files([*files.new], about, check_duplicate_files=False)
         made = self._exported(name, scan, files.change(table), slices=len(files.new), records=files.records)
         return made._replace(change="unchanged") if made.location == before else made
 
@@ -157,7 +164,7 @@ class IcebergTables(Tables):
         if newest is not None and newest.summary is not None and newest.summary.get(BLOCK) == scan.block:
             return self._exported(name, scan, "unchanged")
         rows = scan.to_table().cast(columns)
-        with self._transaction(name, table, scan, columns, _OF_COPY) as open_table:
+        with self._transaction(name, table, scan, columns) as open_table:
             if newest is not None:
                 open_table.delete(AlwaysTrue())
             open_table.append(rows, {BLOCK: scan.block})
@@ -177,31 +184,42 @@ class IcebergTables(Tables):
             ) from e
         has = table.properties.get(_ROWS) if table.properties.get(_DATASET_ID) == source.id else None
         shared.check_owner(".".join(name), has, source, kind)
-        if self._folder is not None and not table.metadata_location.startswith(f"file://{self._folder}/"):
+        if self._folder is not None and not _path(table.metadata_location).is_relative_to(self._folder):
             raise InvalidInput(
                 f"table {'.'.join(name)}: the catalog in {self._folder} is a copy: it names {table.metadata_location}; "
                 "remove the folder, and export again"
+            )
+        if table.spec().fields or table.format_version != 2:
+            raise InvalidInput(
+                f"table {'.'.join(name)}: another program has given it partitions or another version of the format: "
+                "drop the table, and export again"
             )
         return table
 
     @contextmanager
     def _transaction(
-        self, name: tuple[str, str], table: Table | None, scan: Scan, columns: pa.Schema, own: Mapping[str, str]
+        self, name: tuple[str, str], table: Table | None, scan: Scan, columns: pa.Schema
     ) -> Iterator[Transaction]:
-        """Yield a transaction on a table, which makes the table if need be, and the columns that it lacks."""
+        """Yield a transaction on a table, which makes the table if need be, and gives it our columns and properties."""
+        is_history = scan.kind == HistoryScan.kind
+        own = _OF_HISTORY if is_history else _PROPERTIES
         if table is not None:
             transaction = table.transaction()
         else:
             self._catalog.create_namespace_if_not_exists(name[0])
-            comment = (
-                f"{scan.kind} of Open Data Fabric dataset {scan.dataset.alias}{_ADVICE if own is _OF_HISTORY else ''}"
-            )
+            comment = f"{scan.kind} of Open Data Fabric dataset {scan.dataset.alias}{_ADVICE if is_history else ''}"
             of_rows = {_DATASET_ID: scan.state.dataset_id, _ROWS: scan.kind, "comment": comment}
-            properties = {**_PROPERTIES, **own, **of_rows}
+            properties = {**own, _EXPIRY: str((30 if is_history else 1) * _DAY), **of_rows}
             transaction = self._catalog.create_table_transaction(name, columns, properties=properties)
         with transaction as open_table:
             with open_table.update_schema() as update:
                 update.union_by_name(columns)
+                for field in table.schema().fields if table is not None else ():
+                    if field.name not in columns.names:
+                        update.delete_column(field.name)
+            kept = {**own, _MAPPING: open_table.table_metadata.schema().name_mapping.model_dump_json()}
+            if kept.items() - open_table.table_metadata.properties.items():
+                open_table.set_properties(kept)
             yield open_table
 
     def _exported(
@@ -209,10 +227,10 @@ class IcebergTables(Tables):
     ) -> ExportedTable:
         table = self._catalog.load_table(name)
         if change != "unchanged":
-            table = _expire(table)
+            _expire(table, has_own_files=scan.kind == CurrentScan.kind)
         location = table.metadata_location
         if self._folder is not None:
-            file = Path(location.removeprefix("file://"))
+            file = _path(location)
             hint = file.with_name("version-hint.text")
             with storage_errors(hint):
                 pending = hint.with_suffix(".new")
@@ -221,19 +239,17 @@ class IcebergTables(Tables):
         return ExportedTable(".".join(name), location, scan.block, slices, records, change)
 
 
-def _expire(table: Table) -> Table:
+def _expire(table: Table, *, has_own_files: bool) -> None:
     """Remove the snapshots of a table that are too old by its properties, and their files, of which slices stay."""
-    oldest = time.time() * 1000 - int(table.properties.get(_EXPIRY, 5 * _DAY))
+    from pyiceberg.utils.properties import property_as_int
+
+    oldest = time.time() * 1000 - (property_as_int(table.properties, _EXPIRY, 5 * _DAY) or 0)
     named = {ref.snapshot_id for ref in table.metadata.refs.values()}
     expired = [s for s in table.snapshots() if s.timestamp_ms < oldest and s.snapshot_id not in named]
-    if not expired:
-        return table
-    table.maintenance.expire_snapshots().by_ids([s.snapshot_id for s in expired]).commit()
-    has_own_files = table.properties.get("gc.enabled") != "false"
-    gone = _files(table.io, expired, has_own_files) - _files(table.io, table.snapshots(), has_own_files)
-    for file in gone:
-        table.io.delete(file)
-    return table
+    if expired:
+        table.maintenance.expire_snapshots().by_ids([s.snapshot_id for s in expired]).commit()
+        for file in _files(table.io, expired, has_own_files) - _files(table.io, table.snapshots(), has_own_files):
+            table.io.delete(file)
 
 
 def _files(io: FileIO, snapshots: Iterable[Snapshot], with_data: bool) -> set[str]:
@@ -243,6 +259,11 @@ def _files(io: FileIO, snapshots: Iterable[Snapshot], with_data: bool) -> set[st
     if with_data:
         files |= {e.data_file.file_path for m in manifests.values() for e in m.fetch_manifest_entry(io)}
     return files
+
+
+def _path(uri: str) -> Path:
+    """Return the path in a URI, which other programs write with one or three slashes."""
+    return Path(urlsplit(uri).path)
 
 
 def _uri(path_or_uri: str) -> str:

@@ -8,6 +8,7 @@ are a projection that no slice has: their table is a copy.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
@@ -19,7 +20,7 @@ from airflow_provider_odf.chain import slices
 from airflow_provider_odf.chain.http_storage import HttpStorage
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput
 from airflow_provider_odf.manifest.model import DataSlice
-from airflow_provider_odf.wording import counted
+from airflow_provider_odf.wording import counted, listed
 
 if TYPE_CHECKING:
     from airflow_provider_odf.reading.scan import CurrentScan, HistoryScan, Scan
@@ -109,10 +110,16 @@ class Tables(ABC):
     def columns(self, scan: Scan) -> pa.Schema:
         """Return the columns of a table: all may be null, since slices before a column have none of its values.
 
-        :raises InvalidInput: no columns are known yet, or the format has no such type.
+        :raises InvalidInput: no columns are known yet, two differ only by case, or the format has no such type.
         """
         if not scan.schema.names:
             raise InvalidInput(f"dataset {scan.dataset.alias} has no columns yet: run it first")
+        twins = [name for name, n in Counter(name.lower() for name in scan.schema.names).items() if n > 1]
+        if twins:
+            raise InvalidInput(
+                f"dataset {scan.dataset.alias}: columns {listed([c for c in scan.schema.names if c.lower() in twins])} "
+                "differ only by case, and readers of tables take them for one: rename one in the manifest"
+            )
         return pa.schema([pa.field(f.name, self._type(f.type, f.name, scan)) for f in scan.schema])
 
     def _type(self, kind: pa.DataType, path: str, scan: Scan) -> pa.DataType:
@@ -159,7 +166,7 @@ def check_owner(name: str, has: str | None, source: Source, kind: str) -> None:
     :raises InvalidInput: it is one.
     """
     if has is None:
-        raise InvalidInput(f"table {name} is not of dataset {source.name}: choose another name for its table")
+        raise InvalidInput(f"table {name} is not of dataset {source.name}: choose another name, or drop the table")
     if has != kind:
         raise InvalidInput(f"table {name} has the {has} of dataset {source.name}: choose another name for the {kind}")
 

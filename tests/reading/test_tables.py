@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import sqlite3
 import sys
+from contextlib import closing
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 from deltalake import DeltaTable, QueryBuilder, exceptions, write_deltalake
 from pyiceberg.catalog import load_catalog
 from pyiceberg.table import StaticTable
+from pyiceberg.types import StringType
 from typer.testing import CliRunner
 
 from airflow_provider_odf.chain import schema
@@ -184,6 +187,7 @@ def test_old_copies_of_current_rows_are_removed(form, growing, published, store)
     for number in (3, 4, 5):
         growing.add(("+A", number, "more"))
         history, made = published.export_tables(form, current=True)
+    assert published.export_tables(form, current=True)[1].change == "unchanged"
     folder = Path(store.location, ".tables", form, "odf/numbers_current")
     assert len(list(folder.rglob("*.parquet"))) == 1
     assert [row["id"] for row in read(form, made.location, order="id")] == [1, 2, 3, 4, 5]
@@ -283,20 +287,70 @@ def test_tables_that_moved_with_their_store(growing, published, store, tmp_path)
     assert moved.export_tables("iceberg")[0].change == "created"
 
 
-def test_what_others_change_is_undone(growing, published, store):
+@pytest.fixture
+def others(growing, published, store):
+    """The exported Iceberg table, as another program opens it to change it."""
     published.export_tables("iceberg")
     with load_catalog("odf", uri=f"sqlite:///{store.location}/.tables/iceberg/catalog.db") as catalog:
-        catalog.load_table("odf.numbers").delete("id = 1")
+        yield catalog.load_table("odf.numbers")
+
+
+def test_what_others_change_is_undone(others, growing, published):
+    others.delete("id = 1")
     (made,) = published.export_tables("iceberg")
     assert (made.change, [r["id"] for r in read("iceberg", made.location)]) == ("replaced", [1, 2])
+    others.refresh()
+    with others.update_schema() as change:
+        change.rename_column("value", "wert")
+        change.add_column("more", StringType())
+    with others.transaction() as change:
+        change.remove_properties("schema.name-mapping.default")
+        change.set_properties({"gc.enabled": "true"})
+    (made,) = published.export_tables("iceberg")
+    table = StaticTable.from_metadata(made.location)
+    assert [field.name for field in table.schema().fields][4:] == ["id", "value"]
+    assert table.properties["gc.enabled"] == "false"
+    assert [r["value"] for r in read("iceberg", made.location)] == ["one", None]
+    others.refresh()
+    others.append(pa.table({"id": pa.array([9], pa.int64())}))
+    (made,) = published.export_tables("iceberg")
+    assert [r["id"] for r in read("iceberg", made.location)] == [1, 2]
+    assert commits("iceberg", made.location)[-1] == growing.dataset.head()
     assert len(list(Path(growing.dataset.location, "data").iterdir())) == 1
+
+
+def test_a_table_that_another_program_partitioned_is_refused(others, published):
+    with others.update_spec() as change:
+        change.add_identity("id")
+    with pytest.raises(InvalidInput, match=r"table odf\.numbers: another program has given it partitions or .*: drop"):
+        published.export_tables("iceberg")
+
+
+def test_a_catalog_to_which_spark_wrote(growing, published, store):
+    (made,) = published.export_tables("iceberg")
+    with closing(sqlite3.connect(f"{store.location}/.tables/iceberg/catalog.db")) as catalog, catalog:
+        one_slash = made.location.replace("file:///", "file:/")  # as its library for Java spells it
+        catalog.execute("UPDATE iceberg_tables SET metadata_location = ?", [one_slash])
+    assert published.export_tables("iceberg")[0].change == "unchanged"
+    growing.add(("+A", 3, "three"))
+    (made,) = published.export_tables("iceberg")
+    assert [r["id"] for r in read("iceberg", made.location)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_that_differ_by_case_are_refused(form, grow, store):
+    grow("twins", columns=[pa.field("Value", pa.int64()), pa.field("value", pa.int64())])
+    with pytest.raises(InvalidInput, match=r"^dataset twins: columns Value, value differ only by case, and readers"):
+        PublishedStore(store)["twins"].export_tables(form)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_table_of_another_dataset_is_refused(form, growing, foreign, published, store):
     published.export_tables(form, table="lake.one")
     foreign("cities")
-    with pytest.raises(InvalidInput, match=r"lake.one is not of dataset cities: choose another name for its table"):
+    with pytest.raises(
+        InvalidInput, match=r"lake.one is not of dataset cities: choose another name, or drop the table"
+    ):
         PublishedStore(store)["cities"].export_tables(form, table="lake.one")
 
 
