@@ -203,6 +203,7 @@ def test_a_rejected_candidate_and_its_release(logged_in, picture, axe):
         assert heading(page) == "prices-by-origin fresh"
         page.get_by_role("link", name="Data", exact=True).click()
         page.get_by_role("link", name="Show the history").click()
+        page.get_by_role("heading", name="History").wait_for()
         history = [cells(found) for found in page.locator("tbody tr").all()][:-4]
         assert sorted((found[1], *found[4:]) for found in history) == [
             ("+A", "Chile", "1", "23.10", "23.10"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from airflow_provider_odf import errors, protocol
 from airflow_provider_odf.engine import request, session
 from airflow_provider_odf.runner import ConnectRunner, LocalRunner, apps
 from airflow_provider_odf.runner.connect import _is_without_plans
-from tests.processes import processes, wait_until
+from tests.processes import below, wait_until
 from tests.spark_servers import ConnectServer, free_ports
 
 pytestmark = pytest.mark.spark
@@ -96,7 +97,7 @@ def test_what_arrow_merges_needs_no_server(folder: Path) -> None:
 
 def test_few_rows_wait_for_no_python_worker(server: ConnectServer, folder: Path) -> None:
     def daemons() -> set[int]:
-        return {pid for pid, (_, command) in processes().items() if "pyspark.daemon" in command}
+        return {*below(os.getpid(), "pyspark.daemon")}
 
     before = daemons()
     with ConnectRunner(server.url, LocalRunner("local[1]")) as runner:
