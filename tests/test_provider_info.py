@@ -45,8 +45,11 @@ def test_connection_types_are_those_of_the_hooks():
 
 def test_the_form_of_a_connection():
     """As Airflow's server gives it to its UI: 3.0 and 3.1 ask the hook, later versions the info."""
+    from airflow import __version__
     from airflow.api_fastapi.core_api.services.ui.connections import HookMetaService
 
+    if __version__.startswith("3.0."):
+        pytest.importorskip("wtforms", reason="Airflow 3.0 shows forms of providers where FAB is installed")
     forms = {form.connection_type: form for form in HookMetaService.hook_meta_data()}
     (name, field), standard = *forms["odf"].extra_fields.items(), forms["odf"].standard_fields
     assert (name, field["schema"]["title"], field["schema"]["type"]) == ("work_area", "Work area", ["string", "null"])

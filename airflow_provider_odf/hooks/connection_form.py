@@ -12,7 +12,7 @@ def with_form(connection: Mapping[str, Any]) -> Callable[[Hook], Hook]:
     """Return a decorator that gives a hook class the form which the provider's info declares for its connections."""
 
     def get_connection_form_widgets() -> dict[str, Any]:
-        from wtforms import StringField  # of Airflow's web server, which replaces it where it is not installed
+        from wtforms import StringField  # 3.1 replaces it where it is not installed; 3.0 then has no forms
 
         fields = connection.get("conn-fields", {}).items()
         return {name: StringField(field["label"], description=field["description"]) for name, field in fields}

@@ -3,6 +3,7 @@
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -167,6 +168,7 @@ class Terminal:
         environment.pop("XDG_STATE_HOME", None)
         self.pid, self.file = pty.fork()
         if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # of tests in the background of a shell, it is ignored
             os.execve(ODF, [str(ODF), "sql"], environment)
         self.seen = self.all = ""
 
