@@ -151,6 +151,11 @@ _OPTIONS = {
         "``localhost``: ``refuse`` or ``follow``.",
         default="refuse",
     ),
+    "link_local": _option(
+        "HTTP sources with a link-local address, as the metadata services of clouds have, such as 169.254.169.254: "
+        "``refuse`` or ``allow``.",
+        default="refuse",
+    ),
     "outside_links": _option(
         "Symbolic links that point outside the folder of a ``FilesGlob``: ``refuse`` or ``follow``.", default="refuse"
     ),

@@ -108,6 +108,9 @@ _JAVA_ENCODINGS = {
 }
 
 
+_OF_HOST_NAMES = ("idna", "punycode")
+
+
 def python_encoding(name: str) -> str:
     """Return Python's name of an encoding, of which the registries of IANA and Java may have others.
 
@@ -120,6 +123,8 @@ def python_encoding(name: str) -> str:
     try:
         codec = codecs.lookup(_JAVA_ENCODINGS.get(key, key)).name
         "".encode(codec)  # Python also has codecs that are not of text
-    except LookupError:
-        raise ValueError(f"unknown encoding {name!r}") from None
+    except (LookupError, ValueError):
+        codec = ""
+    if codec in ("", *_OF_HOST_NAMES):
+        raise ValueError(f"unknown encoding {name!r}")
     return codec

@@ -163,7 +163,7 @@ def test_another_version_is_refused() -> None:
 
 
 def test_an_unknown_field_is_refused() -> None:
-    with pytest.raises(ValueError, match="OffsetInterval has no field middle"):
+    with pytest.raises(ValueError, match="OffsetInterval has no field 'middle'"):
         p.from_json(p.OffsetInterval, {"start": 1, "end": 2, "middle": 1})
     with pytest.raises(ValueError, match=r"OffsetInterval: .*missing 1 required"):
         p.from_json(p.OffsetInterval, {"start": 1})
@@ -185,3 +185,19 @@ def test_a_report_is_as_good_as_its_worst_clause(outcomes: list[tuple[str, str]]
         for i, (outcome, severity) in enumerate(outcomes)
     )
     assert p.ContractReport("c", "d", "m", results).result == result
+
+
+NO_MESSAGES = ["[1]", "{}", '{"protocolVersion": 1}', '{"protocolVersion": 1, "message": 5}', "[" * 100_000]
+NO_MESSAGES += [
+    json.dumps({"protocolVersion": 1, "message": name, "content": {}})
+    for name in ("x", "MergeResponse::x", "xResponse::Success")
+]
+
+
+@pytest.mark.parametrize("text", NO_MESSAGES)
+def test_what_is_no_message_is_a_value_error(text: str) -> None:
+    """A thread that reads responses would end at any other error, and its requests would wait without end."""
+    with pytest.raises(ValueError, match=r"message|protocol version|unknown"):
+        p.loads_response(text)
+    with pytest.raises(ValueError, match=r"message|protocol version|unknown"):
+        p.loads_request(text)

@@ -153,11 +153,12 @@ def _download(url: str) -> str:
 
 @contextmanager
 def _response(client: httpx.Client, url: str) -> Iterator[httpx.Response]:
-    from airflow_provider_odf.source.http import Guard, scope_of_response
+    from airflow_provider_odf.source.http import Guard, Scope, scope_of_response
 
     request = client.build_request("GET", url)
-    narrowest = None
+    narrowest: Scope | None = None
     for _ in range(MAX_REDIRECTS + 1):
+        request.extensions["trace"] = Guard(request, narrowest, "its URL").trace
         response = client.send(request, stream=True)
         narrowest = scope_of_response(response) if narrowest is None else narrowest
         if response.next_request is None:
@@ -166,7 +167,6 @@ def _response(client: httpx.Client, url: str) -> Iterator[httpx.Response]:
             return
         response.close()
         request = response.next_request
-        request.extensions["trace"] = Guard(request, narrowest, "its URL").trace
     raise Unresolved(f"cannot be read: more than {MAX_REDIRECTS} redirects")
 
 

@@ -138,8 +138,8 @@ def _version_problem(document: Document) -> Problem | None:
             fix += ", or 'kind: DataContract' and 'apiVersion: v3.2.0'"
         return Problem(document.place(()), f"{key} is missing", fix)
     version = str(document.value[key])
-    numbers = tuple(int(n) for n in re.findall(r"\d+", version))
-    if re.fullmatch(rf"{prefix}\d+\.\d+\.\d+", version) and oldest <= numbers <= newest:
+    match = re.fullmatch(rf"{prefix}(\d{{1,4}})\.(\d{{1,4}})\.(\d{{1,4}})", version)
+    if match and oldest <= tuple(map(int, match.groups())) <= newest:
         return None
     first, last = (prefix + ".".join(map(str, v)) for v in (oldest, newest))
     place = document.place((key,))

@@ -102,10 +102,10 @@ def _target(node: exp.Expr) -> Type:
         raise Refusal(node, f"a CAST to {spell(target)} is not supported")
     if not type_.is_timestamp or not target.expressions:
         return type_
-    digits = int(target.expressions[0].name)
-    if digits not in _FRACTIONS:
+    digits = target.expressions[0].name
+    if digits not in map(str, _FRACTIONS):
         raise Refusal(node, f"TIMESTAMP({digits}) is not supported", "use a precision of 0, 3 or 6")
-    return timestamp(digits)
+    return timestamp(int(digits))
 
 
 def _convert(value: Value, type_: Type) -> exp.Expr:

@@ -40,7 +40,7 @@ class Value:
         """The value of a (signed) integer literal, else None."""
         node, sign = (self.sql.this, -1) if isinstance(self.sql, exp.Neg) else (self.sql, 1)
         digits = node.name.removesuffix("L") if isinstance(node, exp.Literal) and not node.is_string else ""
-        return sign * int(digits) if digits.isdigit() else None
+        return sign * int(digits) if digits.isdigit() and len(digits) < 19 else None
 
 
 class Output(Spark):

@@ -178,7 +178,7 @@ def _read(read: model.ReadStep) -> dict[str, Any]:
 def _encoding(name: str) -> str:
     try:
         return codecs.lookup(name).name
-    except LookupError:
+    except (LookupError, ValueError):
         return name
 
 

@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -18,6 +17,7 @@ from urllib.parse import unquote, urlsplit
 from airflow_provider_odf import object_stores
 from airflow_provider_odf.errors import InvalidInput, SourceUnavailable
 from airflow_provider_odf.inference.column_types import ColumnType, is_value
+from airflow_provider_odf.source import decompress
 from airflow_provider_odf.wording import counted, listed
 
 MAX_BYTES = 64 << 20
@@ -96,14 +96,15 @@ def _extracted(place: str, data: bytes) -> tuple[bytes, Archive | None]:
                 chosen, is_only = _largest(place, archive)
                 with archive.open(chosen) as stream:
                     return _limited(place, stream), Archive("Zip", None if is_only else chosen)
-    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, RuntimeError, NotImplementedError) as e:
+    except (*decompress.ZIP_ERRORS, RuntimeError, NotImplementedError) as e:
         raise InvalidInput(f"{place}: the file cannot be extracted: {e}") from e
     return data, None
 
 
 def _largest(place: str, archive: zipfile.ZipFile) -> tuple[str, bool]:
     """Return the name of the largest file of an archive, and whether it is the only one."""
-    sizes = {entry.filename: entry.file_size for entry in archive.infolist() if not entry.is_dir() and entry.file_size}
+    files = filter(decompress.is_file, archive.infolist())
+    sizes = {entry.filename: entry.file_size for entry in files if entry.file_size}
     if _XLSX in sizes:
         raise InvalidInput(
             f"{place}: the file is a workbook of Excel, which no read step reads: save its sheet as CSV, or convert it "
@@ -170,10 +171,10 @@ def _parquet(place: str, data: bytes) -> Sample:
 
     try:
         table = pq.read_table(pa.BufferReader(data))
-    except (pa.ArrowException, OSError) as e:
+        rows = tuple(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        return Sample(place, "Parquet", tuple(table.column_names), rows)
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as e:  # the last two for texts and times
         raise InvalidInput(f"{place}: not a readable Parquet file: {e}") from e
-    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return Sample(place, "Parquet", tuple(table.column_names), tuple(rows))
 
 
 def _text(place: str, data: bytes) -> Sample:
@@ -202,7 +203,7 @@ def _decoded(place: str, data: bytes) -> tuple[str, str]:
 def _json(place: str, text: str, options: Options) -> Sample:
     try:
         document = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return _json_lines(place, text, options)
     if isinstance(document, dict) and document.get("type") == "FeatureCollection":
         return _features(place, "GeoJson", document.get("features", []))
@@ -230,14 +231,18 @@ def _json_lines(place: str, text: str, options: Options) -> Sample:
     for number, line in enumerate(text.splitlines(), 1):
         try:
             records += [json.loads(line)] if line.strip() else []
-        except ValueError as e:
+        except (ValueError, RecursionError) as e:
             raise InvalidInput(f"{place}:{number}: neither a JSON document nor JSON lines: {e}") from None
     if records and all(isinstance(r, dict) and r.get("type") == "Feature" for r in records):
         return _features(place, "NdGeoJson", records)
     return _objects(place, "NdJson", records, options)
 
 
-def _features(place: str, kind: str, features: Sequence[Any]) -> Sample:
+def _features(place: str, kind: str, features: Any) -> Sample:
+    if not isinstance(features, list) or not all(
+        isinstance(f, dict) and isinstance(f.get("properties") or {}, dict) for f in features
+    ):
+        raise InvalidInput(f"{place}: the features must be GeoJSON Features")
     records = [{**(f.get("properties") or {}), "geometry": f.get("geometry")} for f in features]
     if all(record["geometry"] is None for record in records):  # a column without any value says nothing
         records = [{name: value for name, value in record.items() if name != "geometry"} for record in records]
@@ -257,7 +262,10 @@ def _objects(place: str, kind: str, records: Sequence[Any], options: Options) ->
 
 def _csv(place: str, text: str, options: Options) -> Sample:
     separator = _separator(text)
-    records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(record)]
+    try:
+        records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(record)]
+    except csv.Error as e:
+        raise InvalidInput(f"{place}: the file is no CSV: {e}") from None
     if not records:
         raise InvalidInput(f"{place}: the sample is empty: use a file with typical rows")
     if separator != ",":

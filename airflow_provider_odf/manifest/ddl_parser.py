@@ -244,7 +244,7 @@ class _Parser:
     def _number(self, lowest: int, highest: int) -> int:
         start = self._skip_space(self.position)
         token = self._next("a number is expected")
-        if not token.isascii() or not token.isdecimal() or not lowest <= int(token) <= highest:
+        if not token.isascii() or not token.isdecimal() or len(token) > 9 or not lowest <= int(token) <= highest:
             raise DdlError(f"a number from {lowest} to {highest} is expected, not {token!r}", start)
         return int(token)
 

@@ -16,6 +16,7 @@ from airflow_provider_odf.errors import ManifestInvalid, Place, Problem
 TAG = "tag:yaml.org,2002:"
 _MAX_NODES = 100_000
 MAX_DEPTH = 100
+_LARGEST_EXPONENT = 400
 INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 
 
@@ -191,10 +192,16 @@ def _int(text: str) -> int:
 
 
 def _exact(text: str, value: float) -> float | Decimal:
-    """Return a number as it is written: as a float, if the float is that number."""
+    """Return a number as it is written: as a float, if the float is that number.
+
+    :raises ValueError: it would have more digits than memory holds, if it became an integer.
+    """
     if "n" in text.lower():  # .inf and .nan
         return value
-    return value if Decimal(repr(value)) == Decimal(text) else Decimal(text)
+    number = Decimal(text)
+    if abs(number.adjusted()) > _LARGEST_EXPONENT:
+        raise ValueError(f"the exponent is not between {-_LARGEST_EXPONENT} and {_LARGEST_EXPONENT}")
+    return value if Decimal(repr(value)) == number else number
 
 
 _SCALARS: dict[str, Callable[[str], Any]] = {

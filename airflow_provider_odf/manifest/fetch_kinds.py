@@ -176,7 +176,7 @@ def _url(url: str) -> Iterator[Finding]:
         yield from _object("url", url)
     elif not _has_host(url) and url.partition(":")[0].lower() in REMOTE:
         yield Finding(("url",), "the URL has no host")
-    elif (port := re.search(r":(\d+)$", rest.partition("/")[0])) and int(port[1]) > _LAST_PORT:
+    elif (port := re.search(r":0*(\d+)$", rest.partition("/")[0])) and (len(port[1]) > 5 or int(port[1]) > _LAST_PORT):
         yield Finding(("url",), f"port {port[1]} is out of range: the highest is {_LAST_PORT}")
     elif separator and not rest:
         yield Finding(("url",), "the URL has no path")

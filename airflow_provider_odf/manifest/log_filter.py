@@ -141,7 +141,7 @@ def _name(node: exp.Expr) -> str:
 def _number(node: exp.Expr, term: exp.Expr) -> int:
     from sqlglot import exp
 
-    if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
+    if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit() and len(node.this) < 19:
         return int(node.this)
     raise _too_complex(term)
 

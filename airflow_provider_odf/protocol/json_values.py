@@ -36,7 +36,7 @@ def from_json(cls: type[T], data: Any) -> T:
     hints = typing.get_type_hints(cls)
     fields = {_camel(f.name): f.name for f in dataclasses.fields(typing.cast(Any, cls))}
     if unknown := set(data) - set(fields):
-        raise ValueError(f"{cls.__name__} has no field {', '.join(sorted(unknown))}")
+        raise ValueError(f"{cls.__name__} has no field {', '.join(map(repr, sorted(unknown)))}")
     try:
         return cls(**{fields[key]: _value(hints[fields[key]], v, f"{cls.__name__}.{key}") for key, v in data.items()})
     except TypeError as e:

@@ -43,10 +43,11 @@ def loads_response(text: str) -> Response:
     """
     message, content = _open(text)
     of, _, outcome = message.partition("Response::")
-    if of not in OPERATIONS:
-        raise ValueError(f"unknown response {message!r}")
     outcomes: dict[str, type[Any]] = {c.__name__: c for c in (Progress, InvalidQuery, InternalError)}
-    outcomes["Success"] = OPERATIONS[of][1]
+    if of in OPERATIONS:
+        outcomes["Success"] = OPERATIONS[of][1]
+    if of not in OPERATIONS or outcome not in outcomes:
+        raise ValueError(f"unknown response {message!r}")
     return typing.cast(Response, from_json(outcomes[outcome], content))
 
 
@@ -54,11 +55,19 @@ def _envelope(message: str, content: object) -> str:
     return json.dumps({"protocolVersion": VERSION, "message": message, "content": to_json(content)}, ensure_ascii=False)
 
 
-def _open(text: str) -> tuple[str, dict[str, Any]]:
-    envelope = json.loads(text)
+def _open(text: str) -> tuple[str, Any]:
+    try:
+        envelope = json.loads(text)
+    except RecursionError:
+        raise ValueError("a message is nested too deeply") from None
+    if not isinstance(envelope, dict):
+        raise ValueError(f"a message must be an object, not {type(envelope).__name__}")
     if envelope.get("protocolVersion") != VERSION:
         raise ValueError(
             f"protocol version {envelope.get('protocolVersion')} does not match {VERSION}: "
             "install the same release of the provider on Airflow workers and on Spark"
         )
-    return envelope["message"], envelope["content"]
+    message = envelope.get("message")
+    if not isinstance(message, str):
+        raise ValueError(f"unknown message {message!r}")
+    return message, envelope.get("content")

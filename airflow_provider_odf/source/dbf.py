@@ -166,11 +166,14 @@ def encoding_of(path: Path) -> str | None:
 def parse_encoding(text: str) -> str:
     """Return Python's name of the encoding in a ``.cpg`` file: ``UTF-8``, ``1252``, ``ANSI 1251``, ``ISO 8859-1``.
 
-    :raises LookupError: the encoding is unknown.
+    :raises LookupError: the encoding is unknown, or does not encode text.
+    :raises ValueError: no encoding can have this name.
     """
     name = re.sub(r"^(ansi|oem|cp|windows)[\s_-]*(?=\d)", "", text.strip().lower())
     if re.fullmatch(r"8859\d{1,2}", name):
         name = f"iso-8859-{name[4:]}"
     elif name.isdigit():
         name = "utf-8" if name == "65001" else f"cp{name}"
-    return codecs.lookup(re.sub(r"^iso[\s_]+", "iso-", name)).name
+    name = re.sub(r"^iso[\s_]+", "iso-", name)
+    "".encode(name)  # Python also has codecs that are not of text
+    return codecs.lookup(name).name

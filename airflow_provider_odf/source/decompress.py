@@ -116,6 +116,11 @@ def _zip_errors(label: str) -> Iterator[None]:
         raise SourceError(f"{label}: not a zip file, or damaged or truncated: {zip_problem(e)}") from None
 
 
+def is_file(entry: zipfile.ZipInfo) -> bool:
+    """Return whether an entry is a file; a damaged one may have no name."""
+    return bool(entry.filename) and not entry.is_dir()
+
+
 def zip_problem(error: Exception) -> str:
     """Return what is wrong with a zip file."""
     return "a name in it is not UTF-8" if isinstance(error, UnicodeError) else str(error)
@@ -126,7 +131,7 @@ def _select(archive: zipfile.ZipFile, sub_path: str | None, label: str) -> list[
         path = PurePosixPath(entry.filename.replace("\\", "/"))
         if path.is_absolute() or ".." in path.parts:
             raise SourceError(f"{label}: the zip file has an entry with an unsafe name: {entry.filename!r}")
-    files = {e.filename: e for e in archive.infolist() if not e.is_dir() and not e.filename.startswith("__MACOSX/")}
+    files = {e.filename: e for e in archive.infolist() if is_file(e) and not e.filename.startswith("__MACOSX/")}
     chosen = sorted(files) if sub_path is None else _matching(sorted(files), sub_path)
     if not chosen:
         raise SourceError(f"{label}: the zip file has no {sub_path or 'file'}; {_listing(files)}")

@@ -1,9 +1,9 @@
 """HTTP requests of a poll: conditions, validators, refusals and redirects.
 
-A redirect sends no secrets to another server, and does not lead into a narrower network than that of the source's own
-URL: the owner of a public server could otherwise read from the worker's network, such as metadata services of clouds
-and admin pages on ``localhost``. The address of the connection counts, not the name, whose address may change between
-two lookups.
+No request goes to a link-local address: metadata services of clouds give the worker's credentials to whoever asks. A
+redirect sends no secrets to another server, and does not lead into a narrower network than that of the source's own
+URL: the owner of a public server could otherwise read from the worker's network, such as admin pages on ``localhost``.
+The address of the connection counts, not the name, whose address may change between two lookups.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from airflow_provider_odf.source import source_state
 
 if TYPE_CHECKING:
     from airflow_provider_odf.manifest.model import SourceState
+    from airflow_provider_odf.source.options import Options
 
 
 MAX_REDIRECTS = 10
@@ -49,9 +50,8 @@ class Target:
     label: str
     redact: Callable[[str], str] = str
     allows: Callable[[str], bool] | None = None
-    private_redirects: bool = False
-    redirects_setting: str = "private_redirects"
-    """Place of the setting ``private_redirects``, for messages."""
+    options: Options | None = None
+    """Settings for addresses that are refused; None for those of an installation that sets none."""
 
     def request(self, extra: Mapping[str, str]) -> httpx.Request:
         """Return the request with ``extra`` headers.
@@ -86,14 +86,13 @@ class Target:
                 request.headers.pop(name, None)
         return request
 
-    def guard(self, request: httpx.Request, origin: Scope, *, is_async: bool = False) -> httpx.Request:
-        """Return the request of a redirect. It fails instead of connecting to a narrower network than ``origin``.
+    def guard(self, request: httpx.Request, origin: Scope | None = None, *, is_async: bool = False) -> httpx.Request:
+        """Return the request. It fails instead of connecting to an address that `Guard` refuses.
 
-        :raises SourceError: its host is an address in a narrower network.
+        :raises SourceError: its host is such an address.
         """
-        if not self.private_redirects:
-            guard = Guard(request, origin, self.label, self.redirects_setting)
-            request.extensions = {**request.extensions, "trace": guard.atrace if is_async else guard.trace}
+        guard = Guard(request, origin, self.label, self.options)
+        request.extensions = {**request.extensions, "trace": guard.atrace if is_async else guard.trace}
         return request
 
     def quote(self, response: httpx.Response) -> str:
@@ -288,14 +287,16 @@ def scope_of_response(response: httpx.Response) -> Scope:
 
 
 class Guard:
-    """Checks the connection of a redirected request before anything is sent.
+    """Checks the connection of a request before anything is sent.
 
-    ``narrowest`` is the narrowest allowed kind of network, ``setting`` the place of the setting that allows all.
+    Link-local addresses are refused, and if it is a request of a redirect, all in a narrower network than ``origin``.
     """
 
-    def __init__(self, request: httpx.Request, narrowest: Scope, label: str, setting: str = "") -> None:
-        self._host, self._narrowest, self._label = request.url.raw_host.decode("ascii"), narrowest, label
-        self._setting = setting
+    def __init__(
+        self, request: httpx.Request, origin: Scope | None, label: str, options: Options | None = None
+    ) -> None:
+        self._host, self._origin, self._label = request.url.raw_host.decode("ascii"), origin, label
+        self._options = options
         self._is_direct = False
         with suppress(ValueError):  # a name: the check follows when it connects
             self._check(scope_of(self._host))
@@ -328,12 +329,19 @@ class Guard:
         return info["return_value"] if event == "connection.connect_tcp.complete" and self._is_direct else None
 
     def _check(self, scope: Scope) -> None:
-        if scope > self._narrowest:
-            advice = f", or set {self._setting} = follow" if self._setting else ""
-            raise SourceError(
-                f"{self._label}: redirected to a {scope.words} address, which is refused: use the final address as the "
-                f"URL{advice}"
-            )
+        follows, may_be_local = (
+            (self._options.private_redirects, self._options.link_local) if self._options else (False, False)
+        )
+        if self._origin is not None and scope > self._origin and not follows:
+            reason, fix = f"redirected to a {scope.words} address", "use the final address as the URL"
+            setting = "private_redirects", "follow"
+        elif scope == Scope.LINK_LOCAL and not may_be_local:
+            reason, fix = "the host has a link-local address, as metadata services of clouds have", "use another host"
+            setting = "link_local", "allow"
+        else:
+            return
+        advice = f", or set {self._options.where(setting[0])} = {setting[1]}" if self._options is not None else ""
+        raise SourceError(f"{self._label}: {reason}, which is refused: {fix}{advice}")
 
 
 def _scope(address: Any) -> Scope:

@@ -59,7 +59,7 @@ def ssl_context(scheme: str) -> ssl.SSLContext:
 def _exchange(target: Target, extra: Mapping[str, str], *, is_async: bool = False) -> Exchange:
     """Yield a request and then those of redirects; it is sent the open response to each. It ends at the response that
     is no redirect."""
-    response = yield target.request(extra)
+    response = yield target.guard(target.request(extra), is_async=is_async)
     origin, hops = scope_of_response(response), 0
     while response.has_redirect_location:
         hops += 1

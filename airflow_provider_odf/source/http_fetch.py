@@ -32,14 +32,15 @@ LONGEST_COMPARED = 16 << 20
 
 _OK, _PARTIAL, _RANGE_REFUSED = 200, 206, 416
 _SETTLING = 1.05
-_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(\d+|\*)")
+_LONGEST_SIZE = 18
+"""Digits of a size; Python refuses to read very long numbers."""
+_CONTENT_RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)")
 
 
 def prepare(address: Address, context: Context) -> Fetch:
     """Return how to fetch a URL. It is refused later if it is not valid."""
-    follows, setting = context.options.private_redirects, context.options.where("private_redirects")
     target = http.Target(
-        address.url, address.headers, address.label, context.environment.redact, context.allows, follows, setting
+        address.url, address.headers, address.label, context.environment.redact, context.allows, context.options
     )
     return Fetch(
         run=lambda context: _fetch(address, target, context),
@@ -166,7 +167,7 @@ class Download(Transfer):
 
 
 def _length(value: str | None) -> int | None:
-    return int(value) if value and value.isdecimal() else None
+    return int(value) if value and value.isdecimal() and len(value) <= _LONGEST_SIZE else None
 
 
 async def check(address: Address, watched: Watched) -> str | None:
@@ -185,17 +186,13 @@ async def check(address: Address, watched: Watched) -> str | None:
             return UNKNOWN
         return None if source_state.is_same(current, watched.state) else f"{current.kind} {current.value}"
 
-    follows, setting = watched.options.private_redirects, watched.options.where("private_redirects")
-    target = http.Target(
-        address.url, address.headers, address.label, private_redirects=follows, redirects_setting=setting
-    )
+    target = http.Target(address.url, address.headers, address.label, options=watched.options)
     return await ask(target, http.conditional(watched.state), watched.client, read)
 
 
 async def _content(response: httpx.Response) -> SourceState | None:
     """Return the state of the content as a poll would record it, or None if it is too long to read each time."""
-    length = response.headers.get("Content-Length", "")
-    if length.isdecimal() and int(length) > LONGEST_COMPARED:
+    if (_length(response.headers.get("Content-Length")) or 0) > LONGEST_COMPARED:
         return None
     digest, size = hashlib.sha3_256(), 0
     async for piece in response.aiter_bytes():

@@ -70,6 +70,8 @@ class Options:
     """Maximum time that a poll reads messages."""
     private_redirects: bool = False
     """Whether a redirect may lead into a narrower network than the source's own URL."""
+    link_local: bool = False
+    """Whether HTTP sources may have link-local addresses, as metadata services of clouds have."""
     outside_links: bool = False
     """Whether links may lead out of the folder of a glob."""
     still_rejected: str = "fail"
@@ -179,11 +181,16 @@ def _follows(text: str) -> bool:
     return _one_of("refuse", "follow")(text) == "follow"
 
 
+def _allows(text: str) -> bool:
+    return _one_of("refuse", "allow")(text) == "allow"
+
+
 _OPTIONS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "forbid_steps": ("forbidden_steps", _steps),
     "largest_download": ("largest_download", _size),
     "largest_file": ("largest_file", _size),
     "private_redirects": ("private_redirects", _follows),
+    "link_local": ("link_local", _allows),
     "outside_links": ("outside_links", _follows),
     "read_timeout": ("read_timeout", _seconds),
     "pipe_timeout": ("pipe_timeout", _seconds),

@@ -85,7 +85,7 @@ def _parts(archive: Path, sub_path: str | None, label: str) -> dict[str, str]:
     """Return the names of the selected shapefile's files in the zip, by suffix."""
     try:
         with zipfile.ZipFile(archive) as opened:
-            names = [entry.filename for entry in opened.infolist() if not entry.is_dir()]
+            names = [entry.filename for entry in opened.infolist() if decompress.is_file(entry)]
     except (*decompress.ZIP_ERRORS, NotImplementedError) as e:
         if system_error(e) is not None:
             raise
@@ -134,6 +134,8 @@ def _convert_files(files: dict[str, Path], target: Path, label: str) -> Converte
             raise _ShapefileError(
                 f"byte 0x{byte:02x} in a string is not {encoding}, the encoding in {origin}"
             ) from None
+    except UnicodeError as e:  # of encodings that are more than a table, such as Punycode
+        raise _ShapefileError(f"a string is not {encoding}: {e}") from None
     return Converted(
         _write(files, target, "iso-8859-1"),
         (f"{label}: the shapefile declares no encoding, and its strings are not UTF-8: reading them as ISO-8859-1",),
@@ -147,7 +149,7 @@ def _encoding(files: dict[str, Path]) -> tuple[str, str]:
         if name:
             try:
                 return dbf.parse_encoding(name), f"the {part} file"
-            except LookupError:
+            except (LookupError, ValueError):
                 raise _ShapefileError(f"the {part} file declares an unknown encoding: {name[:40]!r}") from None
     encoding = dbf.encoding_of(files[TABLE])
     return (encoding, "the header of the .dbf file") if encoding else ("utf-8", "")

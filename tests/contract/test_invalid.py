@@ -12,6 +12,7 @@ import yaml
 from airflow_provider_odf.contract.compile import compile_models
 from airflow_provider_odf.contract.load import ContractFile, parse
 from airflow_provider_odf.contract.model import pointer
+from airflow_provider_odf.errors import ManifestInvalid
 from airflow_provider_odf.protocol import Check
 
 DCS = """
@@ -169,6 +170,21 @@ def test_several_wrong_items_of_a_list_break_its_clause_alone():
         "c.yaml:14:55: models.t.fields.b.enum.2: [1] is not a single value; "
         "c.yaml:14:60: models.t.fields.b.enum.3: None is not a single value"
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "number", "message"),
+    [
+        ("maxLength: 3", "1e999999999", "c.yaml:14:36: not a value of float: the exponent is not between -400 and 400"),
+        ("1.2.1", "1.2." + "9" * 5000, "c.yaml:2:28: version 1.2.99"),
+        ("maxLength: 3", "9" * 5000, "c.yaml:14:36: not a value of int: Exceeds the limit"),
+    ],
+)
+def test_numbers_that_would_take_all_memory_or_time(place: str, number: str, message: str):
+    text = DCS.replace(place, number if place == "1.2.1" else f"maxLength: {number}")
+    with pytest.raises(ManifestInvalid) as invalid:
+        parse(text, "c.yaml")
+    assert str(invalid.value).startswith(message)
 
 
 @pytest.mark.parametrize("text", [DCS, ODCS], ids=["dcs", "odcs"])

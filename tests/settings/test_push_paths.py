@@ -202,7 +202,7 @@ def test_data_of_another_form_is_refused(folder, data):
         task_id="merge", manifest=str(folder / "scans.yaml"), store=str(folder / "store"), data=object()
     )
     operator.data = data
-    with pytest.raises(AirflowFailException, match=r"data must be the XCom|XCom: InputReference has no field file"):
+    with pytest.raises(AirflowFailException, match=r"data must be the XCom|XCom: InputReference has no field 'file'"):
         operator.execute({})
 
 

@@ -148,5 +148,40 @@ def test_what_a_proxy_connects_to_is_its_own_matter_but_for_addresses(server, ou
     assert poller.content(poller.url(outer.url)) == [b"abc"]
 
 
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "2852039166", "[::ffff:169.254.169.254]", "[fd00:ec2::254]", "168.63.129.16"]
+)
+def test_a_metadata_service_of_a_cloud_is_no_source(poller, host):
+    with pytest.raises(SourceError) as refused:
+        poller.url(f"http://{host}/latest/meta-data/iam/")
+    assert str(refused.value) == (
+        f"http://{host}/latest/meta-data/iam/: the host has a link-local address, as metadata services of clouds have, "
+        "which is refused: use another host, or set link_local = allow"
+    )
+
+
+def test_a_name_of_a_link_local_address_is_refused_before_anything_is_sent(server, poller, monkeypatch):
+    """The server is on loopback, which counts as link-local here: few machines have another address of the kind."""
+    url = server.serve("/latest", b"s3cr3t", etag='"v1"').replace("127.0.0.1", "localhost")
+    monkeypatch.setattr(http, "scope_of", lambda ip: Scope.LINK_LOCAL if ip == "127.0.0.1" else scope_of(ip))
+    refused = "the host has a link-local address"
+
+    async def changed(**options):
+        step = model.FetchStepUrl(url=url)
+        async with httpx.AsyncClient() as client:
+            return await check(
+                step, base=poller.base, state=None, environment={}, client=client, options=Options(**options)
+            )
+
+    with pytest.raises(SourceError, match=refused):
+        poller.url(url)
+    with pytest.raises(SourceError, match=refused):
+        asyncio.run(changed())
+    assert server.requests == []
+    assert asyncio.run(changed(link_local=True)) == 'odf/etag "v1"'
+    poller.options = dataclasses.replace(poller.options, link_local=True)
+    assert poller.content(poller.url(url)) == [b"s3cr3t"]
+
+
 def test_the_scope_of_a_response():
     assert http.scope_of_response(httpx.Response(200)) == Scope.PUBLIC

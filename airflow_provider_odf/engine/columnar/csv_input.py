@@ -28,7 +28,7 @@ _TEXT = 2
 """Ratio of a file's bytes to those of its rows in memory above which there is no point in reading it."""
 
 _LARGEST_COLUMN = (1 << 31) - 1
-_DECIMAL = re.compile(r"(?:DECIMAL|DEC|NUMERIC)(?:\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?", re.IGNORECASE)
+_DECIMAL = re.compile(r"(?:DECIMAL|DEC|NUMERIC)(?:\s*\(\s*(\d{1,9})\s*(?:,\s*(\d{1,9})\s*)?\))?", re.IGNORECASE)
 _TYPES: Mapping[str, T.DataType] = {
     "BOOLEAN": T.BooleanType(),
     "TINYINT": T.ByteType(),

@@ -97,12 +97,12 @@ def _fields(path: str) -> list[T.StructField] | None:
             return None
         with files.open_file(path) as file:
             footer = pq.read_metadata(file)
-    except (OSError, pa.ArrowException):
+        names = footer.schema.to_arrow_schema().names
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
         return None
-    if next(parquet.problems(footer), None) is not None:
+    if next(parquet.problems(path, footer), None) is not None:
         return None
     kinds = list(_spark_types(footer))
-    names = footer.schema.to_arrow_schema().names
     return [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True) if kind] if all(kinds) else None
 
 

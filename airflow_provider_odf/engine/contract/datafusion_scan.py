@@ -100,13 +100,15 @@ def columns_of(paths: Sequence[str]) -> pa.Schema:
     """
     try:
         footers = [files.footer(path) for path in paths if os.path.isfile(path)]
-    except (OSError, pa.ArrowException):
-        footers = []
-    schemas = [footer.schema.to_arrow_schema().remove_metadata() for footer in footers]
+        schemas = [footer.schema.to_arrow_schema().remove_metadata() for footer in footers]
+        _ = [schema.names for schema in schemas]
+    except (OSError, pa.ArrowException, UnicodeDecodeError):
+        footers, schemas = [], []
     first = next(iter(schemas), pa.schema([]))
     if len(footers) != len(paths) or not len(first) or any(schema != first for schema in schemas):
         raise NeedsSpark("the files are not Parquet of the same columns")
-    if any(next(parquet.problems(footer), "") or _is_of_old_calendar(footer) for footer in footers):
+    readable = zip(paths, footers, strict=True)
+    if any(next(parquet.problems(path, footer), "") or _is_of_old_calendar(footer) for path, footer in readable):
         raise NeedsSpark("Spark reads a file in a way of its own")
     for f in first:
         has_form = any(is_one(f.type) for is_one in _SAME) and not pt.is_float16(f.type)

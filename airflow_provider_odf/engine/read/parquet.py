@@ -7,6 +7,7 @@ to microseconds. Spark reads unsigned integers as the next larger signed type.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,6 +33,10 @@ from airflow_provider_odf.records import files
 _MICROS = 1000
 _MOST_DIGITS = 38
 _ROW = "odf:row"
+_BROTLI = b"\x15\x08\x16"
+"""In the bytes of a footer: the codec 4 of a column chunk, before its number of values."""
+_END = 8
+"""Bytes of a file after its footer."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class ParquetFile:
             converted.
         """
         footer = _footer(self.path, self.label)
-        if footer and (problem := next(problems(footer), "")):
+        if footer and (problem := next(problems(self.path, footer), "")):
             raise InvalidQuery(f"{self.label}: {problem}")
         nanoseconds = _nanoseconds(footer) if footer and not is_object(self.path) else frozenset()
         if nanoseconds:
@@ -75,15 +80,19 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
     if not files.is_file(path):
         return None
     try:
-        return files.footer(path)
-    except pa.ArrowInvalid as e:
+        footer = files.footer(path)
+        _ = footer.schema.to_arrow_schema().names
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:  # the last one for names of columns
+        if isinstance(e, OSError) and not files.is_damage(e):
+            raise
         raise InvalidQuery(f"{label}: not a Parquet file: {e}") from None
+    return footer
 
 
-def problems(footer: pq.FileMetaData) -> Iterator[str]:
+def problems(path: str, footer: pq.FileMetaData) -> Iterator[str]:
     """Yield the problems that prevent Spark from reading a file."""
     names: dict[str, str] = {}
-    brotli = {chunk.path_in_schema for chunk in _column_chunks(footer) if chunk.compression == "BROTLI"}
+    brotli = _compressed_with_brotli(path, footer)
     for name in footer.schema.to_arrow_schema().names:
         if not name:
             yield "a column has no name: write the file with a name for each column"
@@ -96,6 +105,25 @@ def problems(footer: pq.FileMetaData) -> Iterator[str]:
             yield f"column {column.path} is compressed with Brotli: write the file with Zstandard, Snappy or GZIP"
         if kind := _unknown_type(column, is_nested=column.path.lower() not in names):
             yield f"column {column.path}: {kind[0]} cannot be read: write the file with {kind[1]}"
+
+
+def _compressed_with_brotli(path: str, footer: pq.FileMetaData) -> set[str]:
+    """Return the columns with a part that is compressed with Brotli.
+
+    Arrow ends the process if it is asked for a codec that it does not know, which a damaged footer may name. So it is
+    only asked about footers that may name Brotli, after it has opened each column, where an unknown codec is an error.
+    """
+    with files.open_file(path) as file:
+        file.seek(-footer.serialized_size - _END, os.SEEK_END)
+        if _BROTLI not in file.read(footer.serialized_size):
+            return set()
+        opened = pq.ParquetFile(file, metadata=footer)
+        try:
+            for group in range(footer.num_row_groups):
+                next(opened.iter_batches(1, row_groups=[group], use_threads=False), None)
+        except (pa.ArrowException, OSError):
+            return set()
+    return {chunk.path_in_schema for chunk in _column_chunks(footer) if chunk.compression == "BROTLI"}
 
 
 def _column_chunks(footer: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:

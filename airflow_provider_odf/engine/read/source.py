@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from airflow_provider_odf.errors import InvalidQuery
 from airflow_provider_odf.protocol import ReadStep
-from airflow_provider_odf.read_steps import COMPRESSIONS, READ_STEPS, Types
+from airflow_provider_odf.read_steps import COMPRESSIONS, READ_STEPS, Types, python_encoding
 from airflow_provider_odf.records import files
 from airflow_provider_odf.wording import listed
 
@@ -53,9 +53,8 @@ def encoding(name: str) -> str:
     :raises InvalidQuery: there is no such encoding.
     """
     try:
-        codec = codecs.lookup(name or "utf-8").name
-        "".encode(codec)  # Python also has codecs without text
-    except LookupError:
+        codec = python_encoding(name)
+    except ValueError:
         raise InvalidQuery(f"unknown encoding {name!r}: use utf-8, iso-8859-1, windows-1252, utf-16, …") from None
     return "utf-8" if codec == "utf-8-sig" else codec
 
