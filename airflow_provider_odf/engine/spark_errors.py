@@ -21,9 +21,13 @@ from airflow_provider_odf.error_conversion import quoted_system_error, storage_e
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, InvalidQuery, StorageError
 from airflow_provider_odf.object_stores import is_object
 from airflow_provider_odf.protocol import SqlQueryStep
+from airflow_provider_odf.records import files
 
 _STORED = re.compile("/data/f1620[0-9a-f]{64}$")
 """The end of the URI of a slice of a dataset."""
+
+_OF_CONTENT = re.compile(r"[\w.$]*parquet|java\.lang\.(?!Interrupted)\w+Exception")
+"""Beginnings of errors of Java that the content of a Parquet file causes, not its disk."""
 
 USER_CLASSES = ("0A", "21", "22", "23", "42", "46", "54", "56", "P0")
 """Classes of SQLSTATE codes that the data or the query cause.
@@ -110,7 +114,7 @@ def unreadable_file(error: BaseException) -> str | None:
 def _damaged_file(error: BaseException) -> InvalidQuery | None:
     """Return the error of a Parquet file with a valid footer and damaged pages. Other file errors may be temporary."""
     cause, path = root_cause(error), unreadable_file(error)
-    if path is None or "parquet" not in cause.partition(":")[0]:
+    if path is None or not (_OF_CONTENT.match(cause) or files.damage(path)):
         return None
     return InvalidQuery(f"{path or 'a file'}: the Parquet file is damaged: {cause.partition(': ')[2] or cause}")
 

@@ -237,6 +237,22 @@ def is_damage(error: Exception) -> bool:
     return isinstance(error, pa.ArrowException)
 
 
+def damage(path: str) -> str:
+    """Return why Arrow cannot read all rows of a Parquet file, or an empty text; what it has no reader for is valid."""
+    try:
+        with open_file(path) as file:
+            for _ in pq.ParquetFile(file).iter_batches():
+                pass
+    except pa.ArrowNotImplementedError:
+        return ""
+    except (pa.ArrowInvalid, OSError) as e:
+        return " ".join(str(e).split()) if is_damage(e) and not _NO_READER.search(str(e)) else ""
+    return ""
+
+
+_NO_READER = re.compile(r"not (?:yet )?implemented|support", re.IGNORECASE)
+
+
 def _open_without_copy(uri: str) -> BinaryIO:
     copy = _copy_of(uri)
     if object_stores.is_object(uri) and not (copy and copy.exists()):

@@ -32,7 +32,7 @@ WRONG = "wr0ngSecret"
 class Airflow:
     """The command, with a home of its own and no variables of object stores."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, **variables: str) -> None:
         self.home, self.said = home, ""
         own = {
             "AIRFLOW_HOME": str(home),
@@ -47,11 +47,12 @@ class Airflow:
             "ODF_CACHE_DIR": str(home / "cache"),
             "TMPDIR": str(home),
         }
-        self._env = {name: v for name, v in os.environ.items() if not name.startswith(("AWS_", "ODF_"))} | own
+        self.variables = {name: v for name, v in os.environ.items() if not name.startswith(("AWS_", "ODF_"))}
+        self.variables |= own | variables
 
     def __call__(self, *arguments: str) -> str:
         command = [sys.executable, "-m", "airflow", *arguments]
-        done = subprocess.run(command, env=self._env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(command, env=self.variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         return done.stdout
 
     def connect(self, server, secret: str) -> None:

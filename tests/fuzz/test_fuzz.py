@@ -203,7 +203,8 @@ def merged(step: protocol.ReadStep, file: Path, folder: Path, spark: SparkSessio
         if spark is None:
             return "needs Spark" if step.kind == "Parquet" else _parsed(step, file)
         response = answer(spark, request, str)
-    if isinstance(response, protocol.InternalError):
+    # Spark does not check some numbers of a damaged page: its error then names no file, and may be any.
+    if isinstance(response, protocol.InternalError) and spark is None:
         raise AssertionError(f"{response.message}\n{response.backtrace}")
     return type(response).__name__
 

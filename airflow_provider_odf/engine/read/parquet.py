@@ -56,6 +56,10 @@ class ParquetFile:
         footer = _footer(self.path, self.label)
         if footer and (problem := next(problems(self.path, footer), "")):
             raise InvalidQuery(f"{self.label}: {problem}")
+        is_small = footer is not None and files.size(self.path) <= source.CHUNK_BYTES
+        # Of damaged pages, Spark reads some without end.
+        if is_small and (damage := files.damage(self.path)):
+            raise InvalidQuery(f"{self.label}: the Parquet file is damaged: {damage}")
         nanoseconds = _nanoseconds(footer) if footer and not is_object(self.path) else frozenset()
         if nanoseconds:
             # This setting affects only the session of this request.
@@ -67,7 +71,7 @@ class ParquetFile:
             frame = parquet_frame.read(spark, [self.path], row=_ROW)
         except InvalidQuery as e:
             raise InvalidQuery(f"{self.label}: {e}") from None
-        if footer and files.size(self.path) <= source.CHUNK_BYTES:
+        if is_small:
             frame = frame.coalesce(1)
         columns = [_universal(f, f.name in nanoseconds) for f in frame.schema if f.name != _ROW]
         if not self.step.columns:
@@ -92,7 +96,13 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
 def problems(path: str, footer: pq.FileMetaData) -> Iterator[str]:
     """Yield the problems that prevent Spark from reading a file."""
     names: dict[str, str] = {}
-    brotli = _compressed_with_brotli(path, footer)
+    try:
+        brotli = _compressed_with_brotli(path, footer)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:
+        if isinstance(e, OSError) and not files.is_damage(e):
+            raise
+        yield f"the Parquet file is damaged: {e}"
+        return
     for name in footer.schema.to_arrow_schema().names:
         if not name:
             yield "a column has no name: write the file with a name for each column"
@@ -112,17 +122,17 @@ def _compressed_with_brotli(path: str, footer: pq.FileMetaData) -> set[str]:
 
     Arrow ends the process if it is asked for a codec that it does not know, which a damaged footer may name. So it is
     only asked about footers that may name Brotli, after it has opened each column, where an unknown codec is an error.
+
+    :raises ArrowException: a column cannot be opened.
+    :raises OSError: likewise, or the file cannot be read.
     """
     with files.open_file(path) as file:
         file.seek(-footer.serialized_size - _END, os.SEEK_END)
         if _BROTLI not in file.read(footer.serialized_size):
             return set()
         opened = pq.ParquetFile(file, metadata=footer)
-        try:
-            for group in range(footer.num_row_groups):
-                next(opened.iter_batches(1, row_groups=[group], use_threads=False), None)
-        except (pa.ArrowException, OSError):
-            return set()
+        for group in range(footer.num_row_groups):
+            next(opened.iter_batches(1, row_groups=[group], use_threads=False), None)
     return {chunk.path_in_schema for chunk in _column_chunks(footer) if chunk.compression == "BROTLI"}
 
 
