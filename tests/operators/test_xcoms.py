@@ -116,7 +116,7 @@ def test_xcoms_are_short_whatever_the_number_of_files(where, tmp_path, store):
     ("forged", "message"),
     [
         ({"directory": "/etc"}, "InputReference has no field 'directory'"),
-        ({"files": [{"paths": ["/etc/passwd"], "label": "a", "eventTime": "2026-05-01T00:00:00Z"}]}, "no field 'paths'"),
+        ({"files": [{"paths": ["/etc/passwd"], "label": "a", "eventTime": "2026-05-01T00:00:00Z"}]}, "field 'paths'"),
         ({"input": "../../victim"}, "'../../victim' is not the name of an input"),
         ({"input": "poll-0000000000000000"}, r"poll-0000000000000000 is not in the work area .* clear the task"),
         ({"input": 7}, "InputReference.input must be of type str, not int"),
