@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -145,9 +146,9 @@ class _Part:
 class _PartFile(HashedFile):
     """A file that also computes its SHA-256."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, unfinished: Path, file: BinaryIO) -> None:
+        super().__init__(directory, unfinished, file)
         self.sha256 = hashlib.sha256()
-        super().__init__(directory)
 
     def _write(self, block: bytearray) -> None:
         self.sha256.update(block)
@@ -199,7 +200,7 @@ def _write(tables: Iterator[pa.Table], directory: str) -> Iterator[_Part]:
     groups, count = row_groups(tables), 0
     if (first := next(groups, None)) is None:
         return
-    file = _PartFile(directory)
+    file = _PartFile.create(directory)
     try:
         with pq.ParquetWriter(file, first.schema) as writer:
             for table in chain([first], groups):

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -149,7 +149,7 @@ class _SliceWriter:
     def __init__(self, plan: SlicePlan) -> None:
         self._plan, self._written = plan, schemas.plain(plan.schema)
         self._hasher = LogicalHasher(self._written)
-        self._file = HashedFile(plan.directory)
+        self._file = HashedFile.create(plan.directory)
         self._parquet = pq.ParquetWriter(
             self._file,
             self._written,
@@ -282,22 +282,29 @@ def local_folder(directory: str) -> Path:
 
 
 class HashedFile(io.RawIOBase):
-    """A new file that gets the hash of its content as its name. A thread hashes and writes.
+    """A new file that gets the hash of its content as its name. A thread hashes and writes."""
 
-    :param directory: a path, or the URI of a folder of an object store, to which the complete file is uploaded.
-    """
-
-    def __init__(self, directory: str) -> None:
-        self._directory, folder = directory, local_folder(directory)
-        make_folders(folder)
-        self._unfinished = folder / f".{uuid.uuid4().hex}.unfinished"
-        self._file: BinaryIO = os.fdopen(os.open(self._unfinished, _NEW, closed_files.FILE), "w+b")
-        if object_stores.is_object(directory):
-            self._unfinished.unlink()  # nobody else would, if this process is killed
+    def __init__(self, directory: str, unfinished: Path, file: BinaryIO) -> None:
+        self._directory, self._unfinished, self._file = directory, unfinished, file
         self._hash = hashlib.sha3_256()
         self._stage = Stage("physical-hash", _PENDING_BLOCKS)
         self._block = bytearray()
         self.size = 0
+
+    @classmethod
+    def create(cls, directory: str) -> Self:
+        """Return a new file.
+
+        :param directory: a path, or the URI of a folder of an object store, to which the complete file is uploaded.
+        :raises OSError: it cannot be created.
+        """
+        folder = local_folder(directory)
+        make_folders(folder)
+        unfinished = folder / f".{uuid.uuid4().hex}.unfinished"
+        file = os.fdopen(os.open(unfinished, _NEW, closed_files.FILE), "w+b")
+        if object_stores.is_object(directory):
+            unfinished.unlink()  # nobody else would, if this process is killed
+        return cls(directory, unfinished, file)
 
     def writable(self) -> bool:
         return True
@@ -338,6 +345,8 @@ class HashedFile(io.RawIOBase):
     def close(self) -> None:
         """Close the file, and remove it if it is not complete under its name."""
         self._stage.cancel()
-        self._file.close()
-        self._unfinished.unlink(missing_ok=True)
-        super().close()
+        try:
+            self._file.close()
+        finally:  # on a full disk, closing fails, and perhaps removing too
+            super().close()
+            self._unfinished.unlink(missing_ok=True)
