@@ -43,13 +43,21 @@ test: setup ## Run the tests; with COVERAGE=1 show the coverage, which takes a t
 test-long: setup ## Run the tests that take long: large inputs, a Spark cluster, whole cycles of examples
 	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m "long and not torture" $(ARGS)
 
+# Newer versions of Python: PYTHON=3.13 is one of them.
+PYTHON := 3.12
+
+.PHONY: test-python
+test-python: $(filter .uv/bin/uv,$(UV)) ## Run the tests with another version of Python, in an environment of its own: PYTHON=3.13
+	@UV_PROJECT_ENVIRONMENT=build/python-$(PYTHON) $(UV) sync --quiet --frozen --python $(PYTHON)
+	@build/python-$(PYTHON)/bin/pytest -p no:cacheprovider -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+
 # What a user's `pip install` takes: the wheel, and the newest versions that it allows.
 NEWEST := build/newest
 
 .PHONY: test-newest
-test-newest: $(filter .uv/bin/uv,$(UV)) ## Test the wheel with the newest versions that it allows, in an environment of its own
+test-newest: $(filter .uv/bin/uv,$(UV)) ## Test the wheel with the newest versions that it allows, and the newest Python that is there
 	@rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
-	@$(UV) venv --quiet --clear $(NEWEST)
+	@$(UV) venv --quiet --clear --python "$$($(UV) python find 3.13 2>/dev/null || echo 3)" $(NEWEST)
 	@$(UV) pip install --quiet --python $(NEWEST)/bin/python --group dev "$$(echo build/wheel/*.whl)[great-expectations]"
 	@$(NEWEST)/bin/pytest -p no:cacheprovider -q \
 		$(or $(ARGS),tests/cli tests/manifest tests/engine/contract/test_great_expectations.py \
