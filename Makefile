@@ -76,6 +76,16 @@ test-matrix: test-oldest ## Test with each older version of Airflow and of Spark
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/airflow 3.2.2 2026-05-30 $(ARGS)
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/spark 4.1.3 $(ARGS)
 
+FAB := build/fab
+
+.PHONY: test-fab
+test-fab: $(filter .uv/bin/uv,$(UV)) ## Test the rights of pages with roles of FAB, in an environment of its own
+	@rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
+	@$(UV) venv --quiet --clear $(FAB)
+	@$(UV) pip install --quiet --python $(FAB)/bin/python --group dev build/wheel/*.whl apache-airflow-providers-fab
+	@AIRFLOW__CORE__AUTH_MANAGER=airflow.providers.fab.auth_manager.fab_auth_manager.FabAuthManager PYTHONPATH=. \
+		$(FAB)/bin/pytest -p no:cacheprovider -o filterwarnings=default -q $(or $(ARGS),tests/fab)
+
 .PHONY: test-packages
 test-packages: setup ## Run Airflow with both packages of a release, in environments of their own
 	@PATH="$(dir $(abspath $(UV))):$$PATH" .ci/core $(ARGS)

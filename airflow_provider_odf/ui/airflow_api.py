@@ -23,6 +23,7 @@ from airflow_provider_odf.hooks.odf import ASSET_GROUP, INVALID_TAG, TAG
 from airflow_provider_odf.operators.links import MAIN_APP
 from airflow_provider_odf.redaction import redact
 from airflow_provider_odf.ui.pages import public
+from airflow_provider_odf.wording import counted
 
 _PAGE = 100
 """Entries of an answer."""
@@ -182,15 +183,39 @@ async def unresumed_task(request: Request, publication: Publication) -> str | No
     return deferred[0]["task_id"] if deferred else None
 
 
-async def readers(request: Request, publication: Publication) -> tuple[list[str], list[str]]:
-    """Return the DAGs that events of a dataset start: those of manifests, and others. A DAG that the user may not read
-    is among the others."""
+@dataclass(frozen=True)
+class Readers:
+    """DAGs that events of a dataset start: those of manifests, others, and the number of those that the user may not
+    read."""
+
+    derivatives: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    hidden: int = 0
+
+    @property
+    def hidden_words(self) -> str:
+        return f"{counted(self.hidden, 'DAG')} that you may not read" if self.hidden else ""
+
+    @property
+    def words(self) -> str:
+        return ", ".join(filter(None, (*self.derivatives, *self.others, self.hidden_words)))
+
+
+async def readers(request: Request, publication: Publication) -> Readers:
+    """Return the DAGs that events of a dataset start.
+
+    :raises HTTPException: the user may not read DAGs.
+    """
     if not publication.derivatives:
-        return [], []
+        return Readers()
     dags = await Api(request).dags_named(publication.derivatives)
-    of_manifests = {dag["dag_id"] for dag in dags if TAG in (tag["name"] for tag in dag["tags"])}
-    known = [dag_id for dag_id in publication.derivatives if dag_id in of_manifests]
-    return known, [dag_id for dag_id in publication.derivatives if dag_id not in of_manifests]
+    of_manifests = {dag["dag_id"]: TAG in (tag["name"] for tag in dag["tags"]) for dag in dags}
+    readable = [dag_id for dag_id in publication.derivatives if dag_id in of_manifests]
+    return Readers(
+        tuple(dag_id for dag_id in readable if of_manifests[dag_id]),
+        tuple(dag_id for dag_id in readable if not of_manifests[dag_id]),
+        len(publication.derivatives) - len(readable),
+    )
 
 
 def _content(value: Any, kind: type[T]) -> T:

@@ -19,11 +19,11 @@ from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.lineage.naming.uri import from_uri
 from airflow_provider_odf.reading.completeness import FEW, GAP, Totals, newest_over
 from airflow_provider_odf.ui import verification
-from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, readers, unresumed_task
+from airflow_provider_odf.ui.airflow_api import Failure, Notice, newest_failure, newest_notices, unresumed_task
 from airflow_provider_odf.ui.chain_cache import SchemaBlock
 from airflow_provider_odf.ui.completeness_page import totals_if_near
 from airflow_provider_odf.ui.forms import TokenOf
-from airflow_provider_odf.ui.subject import Subject, SubjectOf
+from airflow_provider_odf.ui.subject import ReadersOf, Subject, SubjectOf
 from airflow_provider_odf.wording import counted
 
 _MOST_NEW_BLOCKS = 100
@@ -50,10 +50,6 @@ async def _unresumed(request: Request, subject: SubjectOf) -> str | None:
     return await unresumed_task(request, subject.publication)
 
 
-async def _readers(request: Request, subject: SubjectOf) -> tuple[list[str], list[str]]:
-    return await readers(request, subject.publication)
-
-
 async def _said(request: Request, dag_id: str) -> list[Notice]:
     """Return what tasks said in the newest days."""
     since = str(Instant.from_datetime(datetime.now(UTC) - _DAYS_OF_NOTICES))
@@ -66,7 +62,7 @@ def overview(
     failure: Annotated[Failure | None, Depends(_failure)],
     task_notices: Annotated[list[Notice], Depends(_said)],
     unresumed: Annotated[str | None, Depends(_unresumed)],
-    reading: Annotated[tuple[list[str], list[str]], Depends(_readers)],
+    readers: ReadersOf,
 ) -> HTMLResponse:
     """Return the dataset at a glance."""
     try:
@@ -99,8 +95,7 @@ def overview(
         notices=[*_notices_of_triggerer(unresumed), *_notices(subject), *_notices_of_times(totals)],
         is_settled=is_settled,
         task_notices=task_notices,
-        derivatives=reading[0],
-        other_dags=reading[1],
+        readers=readers,
         verification=verification.newest(subject.pages_folder),
         newest_period=newest_over(totals.periods()) if totals is not None else None,
         schema_changes=list(_schema_changes(subject.history.schemas)),

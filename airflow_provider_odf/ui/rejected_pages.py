@@ -30,7 +30,7 @@ from airflow_provider_odf.ui.airflow_api import Run, newest_runs, start_run
 from airflow_provider_odf.ui.block_view import BlockView
 from airflow_provider_odf.ui.forms import ReasonOf, TokenOf
 from airflow_provider_odf.ui.row_table import RowTable, records_table, row_table
-from airflow_provider_odf.ui.subject import HashOf, Subject, SubjectOf
+from airflow_provider_odf.ui.subject import HashOf, ReadersOf, Subject, SubjectOf
 
 _ROWS, _RUNS = 50, 20
 _DECIDED = {
@@ -145,11 +145,13 @@ def candidates(subject: SubjectOf) -> HTMLResponse:
     return subject.render("candidates.html", "/rejected", views=views)
 
 
-def candidate(subject: SubjectOf, block_hash: HashOf, view: ViewOf, token: TokenOf, runs: RunsOf) -> Response:
+def candidate(
+    subject: SubjectOf, block_hash: HashOf, view: ViewOf, token: TokenOf, runs: RunsOf, readers: ReadersOf
+) -> Response:
     """Return a rejected candidate; that of a published one leads to its report."""
     if view is None:
         return subject.redirect(f"/contract/{block_hash}")
-    return subject.render("candidate.html", "/rejected", view=view, token=token, runs=runs)
+    return subject.render("candidate.html", "/rejected", view=view, token=token, runs=runs, readers=readers)
 
 
 def _waiting(view: ViewOf, runs: RunsOf) -> CandidateView:

@@ -21,7 +21,7 @@ from airflow_provider_odf.health.health import Health, Runs, health
 from airflow_provider_odf.hooks.odf import open_store
 from airflow_provider_odf.operators.decision import run_prefix
 from airflow_provider_odf.operators.links import dataset_path
-from airflow_provider_odf.ui.airflow_api import Publication, PublishTask, publication
+from airflow_provider_odf.ui.airflow_api import Publication, PublishTask, Readers, publication, readers
 from airflow_provider_odf.ui.catalog_index import CatalogIndex, Entry, entry_of
 from airflow_provider_odf.ui.chain_cache import History, Positions, pages_folder, read_history, read_positions
 from airflow_provider_odf.ui.pages import render
@@ -218,6 +218,13 @@ async def _subject(request: Request, dag_id: str) -> Subject:
 
 
 SubjectOf = Annotated[Subject, Depends(_subject)]
+
+
+async def _readers(request: Request, subject: SubjectOf) -> Readers:
+    return await readers(request, subject.publication)
+
+
+ReadersOf = Annotated[Readers, Depends(_readers)]
 
 
 def _hash(block_hash: str) -> str:
