@@ -137,6 +137,7 @@ class Installation:
         end = time.monotonic() + PATIENCE
         while not condition():
             assert time.monotonic() < end, f"never: {what}; {self.rows(_UNFINISHED)}"
+            self._supervise()
             time.sleep(0.05)
 
     def wait_until_quiet(self) -> None:
@@ -147,6 +148,7 @@ class Installation:
             time.sleep(1)
             is_quiet = not self.rows(_UNFINISHED) and not self.rows("SELECT 1 FROM asset_dag_run_queue")
             quiet = quiet + 1 if is_quiet else 0
+        self.wait_for("the API answers", self._answers)
 
     # --- components -----------------------------------------------------------------------------------------------
 
@@ -160,10 +162,19 @@ class Installation:
         process.wait()
 
     def restart(self, component: str) -> None:
+        self._start(component)
+        self.wait_for("the API answers", self._answers)
+
+    def _start(self, component: str) -> None:
         with (self.home / "airflow.log").open("a") as log:
             self.family.start(component, [airflow(), component], log)
-        if component == "api-server":
-            self.wait_for("the API answers", self._answers)
+
+    def _supervise(self) -> None:
+        """Start components again that have ended, as systemd or Kubernetes do: the scheduler ends without its
+        database."""
+        for component, process in self.family.processes.items():
+            if process.poll() is not None:
+                self._start(component)
 
     def _answers(self) -> bool:
         with suppress(httpx.HTTPError):
