@@ -115,7 +115,7 @@ class Spot:
         spot = self
         while steps:
             value = spot.value
-            if isinstance(value, list) and steps[0].isdecimal() and int(steps[0][-9:]) < len(value):
+            if isinstance(value, list) and steps[0].isdecimal() and len(steps[0]) < 10 and int(steps[0]) < len(value):
                 spot = spot.at(int(steps.pop(0)))
             elif isinstance(value, dict) and steps[0] in value:
                 spot = spot.at(steps.pop(0))

@@ -114,7 +114,7 @@ def unreadable_file(error: BaseException) -> str | None:
 def _damaged_file(error: BaseException) -> InvalidQuery | None:
     """Return the error of a Parquet file with a valid footer and damaged pages. Other file errors may be temporary."""
     cause, path = root_cause(error), unreadable_file(error)
-    if path is None or not (_OF_CONTENT.match(cause) or files.damage(path)):
+    if path is None or not files.is_parquet(path) or not (_OF_CONTENT.match(cause) or files.damage(path)):
         return None
     return InvalidQuery(f"{path or 'a file'}: the Parquet file is damaged: {cause.partition(': ')[2] or cause}")
 

@@ -262,10 +262,13 @@ def _objects(place: str, kind: str, records: Sequence[Any], options: Options) ->
 
 def _csv(place: str, text: str, options: Options) -> Sample:
     separator = _separator(text)
+    reader, limit = csv.reader(io.StringIO(text, newline=""), delimiter=separator), csv.field_size_limit(MAX_BYTES)
     try:
-        records = [record for record in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(record)]
+        records = [record for record in reader if any(record)]
     except csv.Error as e:
-        raise InvalidInput(f"{place}: the file is no CSV: {e}") from None
+        raise InvalidInput(f"{place}:{reader.line_num}: the file is no CSV: {e}") from None
+    finally:
+        csv.field_size_limit(limit)
     if not records:
         raise InvalidInput(f"{place}: the sample is empty: use a file with typical rows")
     if separator != ",":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Hashable, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
@@ -198,8 +198,12 @@ def _exact(text: str, value: float) -> float | Decimal:
     """
     if "n" in text.lower():  # .inf and .nan
         return value
-    number = Decimal(text)
-    if abs(number.adjusted()) > _LARGEST_EXPONENT:
+    try:
+        number = Decimal(text)
+        is_large = bool(number) and abs(number.adjusted()) > _LARGEST_EXPONENT
+    except InvalidOperation:  # an exponent that has no place in a Decimal
+        is_large = True
+    if is_large:
         raise ValueError(f"the exponent is not between {-_LARGEST_EXPONENT} and {_LARGEST_EXPONENT}")
     return value if Decimal(repr(value)) == number else number
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LENGTHS = {"address": 20, **{f"topic{i}": 32 for i in range(4)}}
 _BLOCK = "block_number"
+_LONGEST_NUMBER = 100
+"""Digits of a number; Python reads no more than some thousand."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,12 @@ def _name(node: exp.Expr) -> str:
 def _number(node: exp.Expr, term: exp.Expr) -> int:
     from sqlglot import exp
 
-    if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit() and len(node.this) < 19:
+    if (
+        isinstance(node, exp.Literal)
+        and not node.is_string
+        and node.this.isdigit()
+        and len(node.this) < _LONGEST_NUMBER
+    ):
         return int(node.this)
     raise _too_complex(term)
 

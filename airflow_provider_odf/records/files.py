@@ -28,7 +28,7 @@ from pyarrow import fs
 from airflow_provider_odf import object_stores
 from airflow_provider_odf.closed_files import FILE, make_folders, user_cache
 from airflow_provider_odf.error_conversion import storage_errors
-from airflow_provider_odf.errors import ChainCorrupted
+from airflow_provider_odf.errors import ChainCorrupted, StorageError
 from airflow_provider_odf.file_status import touch
 from airflow_provider_odf.multiformats import SHA3_256, multihash
 from airflow_provider_odf.records.threads import Result, map_ahead
@@ -235,6 +235,18 @@ def is_damage(error: Exception) -> bool:
     if isinstance(error, OSError):
         return error.errno is None and not isinstance(error, FileNotFoundError)
     return isinstance(error, pa.ArrowException)
+
+
+def is_parquet(path: str) -> bool:
+    """Return whether a file begins as Parquet does; False if it cannot be read."""
+    try:
+        with open_file(path) as file:
+            return file.read(len(_PARQUET)) == _PARQUET
+    except (OSError, StorageError):
+        return False
+
+
+_PARQUET = b"PAR1"
 
 
 def damage(path: str) -> str:

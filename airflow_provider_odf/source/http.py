@@ -256,7 +256,8 @@ def scope_of(address: str) -> Scope:
         return Scope.LOOPBACK
     if isinstance(ip, ipaddress.IPv6Address):
         if ip in _LOCAL_NAT64:
-            return max(Scope.PRIVATE, *(scope_of(str(inner)) for inner in _nat64_addresses(ip)))
+            scopes = [scope_of(str(inner)) for inner in _nat64_addresses(ip)]
+            return Scope.LINK_LOCAL if Scope.LINK_LOCAL in scopes else max(Scope.PRIVATE, *scopes)
         if (inner := _embedded(ip)) is not None:
             return scope_of(str(inner))
         if ip.is_site_local:

@@ -185,8 +185,8 @@ async def unresumed_task(request: Request, publication: Publication) -> str | No
 
 @dataclass(frozen=True)
 class Readers:
-    """DAGs that events of a dataset start: those of manifests, others, and the number of those that the user may not
-    read."""
+    """DAGs that events of a dataset start: those of manifests, others, and the number of those that Airflow does not
+    show the user."""
 
     derivatives: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ class Readers:
 
     @property
     def hidden_words(self) -> str:
-        return f"{counted(self.hidden, 'DAG')} that you may not read" if self.hidden else ""
+        return f"{counted(self.hidden, 'DAG')} not shown to you" if self.hidden else ""
 
     @property
     def words(self) -> str:

@@ -176,6 +176,11 @@ def test_several_wrong_items_of_a_list_break_its_clause_alone():
     ("place", "number", "message"),
     [
         ("maxLength: 3", "1e999999999", "c.yaml:14:36: not a value of float: the exponent is not between -400 and 400"),
+        (
+            "maxLength: 3",
+            "1e" + "9" * 20,
+            "c.yaml:14:36: not a value of float: the exponent is not between -400 and 400",
+        ),
         ("1.2.1", "1.2." + "9" * 5000, "c.yaml:2:28: version 1.2.99"),
         ("maxLength: 3", "9" * 5000, "c.yaml:14:36: not a value of int: Exceeds the limit"),
     ],
@@ -185,6 +190,15 @@ def test_numbers_that_would_take_all_memory_or_time(place: str, number: str, mes
     with pytest.raises(ManifestInvalid) as invalid:
         parse(text, "c.yaml")
     assert str(invalid.value).startswith(message)
+
+
+def test_zero_has_any_exponent():
+    zero = check_of("maxLength: 0e500")
+    assert zero == check_of("maxLength: 0.0")
+
+
+def check_of(limit: str) -> object:
+    return [check for clause, check in checks(parse(DCS.replace("maxLength: 3", limit), "c.yaml")).items()]
 
 
 @pytest.mark.parametrize("text", [DCS, ODCS], ids=["dcs", "odcs"])

@@ -103,6 +103,17 @@ def test_example_rows_are_warnings(tmp_path: Path):
     )
 
 
+@pytest.mark.parametrize("step", ["1", "1000000000", "9" * 5000])
+def test_a_step_that_a_list_does_not_have(tmp_path: Path, step: str):
+    text = f"""\
+        definitions: [{{type: bigint}}]
+        models: {{m: {{fields: {{f: {{$ref: '#/definitions/{step}'}}}}}}}}
+        """
+    (_, problem), _ = dcs(tmp_path, text)
+    assert problem.startswith("c.yaml:5:33: $ref #/definitions/")
+    assert "does not resolve to a definition" in problem
+
+
 def test_all_problems_at_once(tmp_path: Path):
     text = """\
         servers: {s: {format: csv}}

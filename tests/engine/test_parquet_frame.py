@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gzip
 import hashlib
 import io
 from decimal import Decimal
@@ -96,6 +97,14 @@ def test_damage_is_refused(spark: SparkSession, lake: Bucket, is_slice: bool) ->
     )
     found = spark_errors.corrupted(error.value) if is_slice else str(spark_errors.refusal(error.value))
     assert found.startswith(message)
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.json.gz"])
+def test_damage_of_other_formats_is_none_of_parquet(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(gzip.compress(b"a,b\n" * 10_000)[:-20])
+    with pytest.raises(Exception, match="FAILED_READ_FILE") as error:
+        spark.read.text(str(tmp_path / name)).count()
+    assert spark_errors.refusal(error.value) is None
 
 
 def test_values_that_do_not_fit(spark: SparkSession, lake: Bucket) -> None:

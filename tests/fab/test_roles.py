@@ -36,7 +36,7 @@ def test_a_role_of_one_dag_sees_nothing_of_others(open_page, numbers):
     overview = shown(open_page(PAGE, "reader"))
     assert (overview.after("Derivatives"), overview.after("Other DAGs")) == (
         "none",
-        "2 DAGs that you may not read start when this dataset changes",
+        "2 DAGs not shown to you start when this dataset changes",
     )
     for page in PAGES:
         assert open_page(f"/datasets/acme.sums{page}", "reader").status_code == 403
@@ -55,7 +55,7 @@ def test_who_may_trigger_the_dag_may_decide(open_page, send_form, open_api, numb
     fields = {"reason": "checked", "confirmed": "yes"}
     assert 'name="token"' not in open_page(path, "reader").text
     decider = open_page(path, "decider")
-    assert shown(decider).after("Starts when published") == "2 DAGs that you may not read"
+    assert shown(decider).after("Starts when published") == "2 DAGs not shown to you"
     assert [name for name in OTHERS if name in decider.text] == []
     token = re.search(r'name="token" value="([^"]+)"', decider.text)[1]
     for role in ("reader", "Public", "Viewer"):

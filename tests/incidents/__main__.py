@@ -76,6 +76,7 @@ def _held(airflow: Installation) -> dict[str, dict[str, int]]:
     """Return what each component holds, without the tasks of the scheduler."""
     held = {}
     for name, process in airflow.family.processes.items():
+        assert process.poll() is None, f"the {name} ended"
         parent = psutil.Process(process.pid)
         members = [parent, *(parent.children(recursive=True) if name != "scheduler" else ())]
         held[name] = {"memory": 0, "files": 0, "threads": 0, "processes": 0}

@@ -169,6 +169,7 @@ def happens(airflow: Installation, incident: Callable[..., None], dag: str, task
         run = _next_run(airflow, dag, before)
     _wait_until_it_runs(airflow, dag, run, task)
     time.sleep(delay)
+    print(f"the task is {airflow.state(dag, run, task)[0]}")
     incident(airflow, dag, run, task)
     airflow.wait_until_quiet()
     for name in TASKS:

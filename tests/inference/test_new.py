@@ -284,6 +284,11 @@ def test_samples_that_are_none(tmp_path):
         manifest([str(tmp_path / "good.csv")], "no name!")
 
 
+def test_a_long_value(tmp_path):
+    (tmp_path / "long.csv").write_text(f'id,shape\n1,"{"x" * 200_000}"\n')
+    assert "- shape STRING" in manifest([str(tmp_path / "long.csv")])
+
+
 def test_a_url_and_a_file_that_exists(tmp_path, server):
     server.serve("/a.csv", b"id,x\n1,a\n")
     assert f'url: "{server.url}/a.csv"' in manifest([f"{server.url}/a.csv"])

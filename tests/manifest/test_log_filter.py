@@ -26,6 +26,7 @@ def values(**columns: set[str]) -> dict[str, frozenset[bytes]]:
         ("block_number > 5", LogFilter(first_block=6)),
         ("5 <= block_number and block_number < 9", LogFilter(first_block=5, last_block=8)),
         ("block_number between 5 and 9 and block_number <= 7", LogFilter(first_block=5, last_block=7)),
+        ("block_number <= 9223372036854775807", LogFilter(last_block=9223372036854775807)),
         ("block_number = 5", LogFilter(first_block=5, last_block=5)),
     ],
 )

@@ -45,6 +45,7 @@ from airflow_provider_odf.source.options import Options
         ("64:ff9b:1::5db8:d822", Scope.LOOPBACK),
         ("64:ff9b:1:5db8:d8:2200:5db8:d822", Scope.PRIVATE),
         ("64:ff9b:1:5db8:d8:2200:a9fe:a9fe", Scope.LINK_LOCAL),
+        ("64:ff9b:1::a9fe:a9fe", Scope.LINK_LOCAL),
         ("64:ff9b:1:a9fe:a9:fe00:5db8:d822", Scope.LINK_LOCAL),
         ("169.254.169.254", Scope.LINK_LOCAL),
         ("fe80::1%eth0", Scope.LINK_LOCAL),
