@@ -35,13 +35,16 @@ cluster-demo: setup ## Run example DAGs on a Spark cluster with two workers and 
 ui: setup ## Start Airflow with the datasets of the demo, to see them in a browser
 	@$(UV) run --frozen python -m demo ui
 
+# Files of tests with heavy fixtures stay whole, and in their order.
+PARALLEL := -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+
 .PHONY: test
 test: setup ## Run the tests; with COVERAGE=1 show the coverage, which takes a third longer
-	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(if $(COVERAGE),--cov --cov-report=term) $(ARGS)
+	@$(UV) run --frozen pytest $(PARALLEL) $(if $(COVERAGE),--cov --cov-report=term) $(ARGS)
 
 .PHONY: test-long
 test-long: setup ## Run the tests that take long: large inputs, a Spark cluster, whole cycles of examples
-	@$(UV) run --frozen pytest -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder -m "long and not torture" $(ARGS)
+	@$(UV) run --frozen pytest $(PARALLEL) -m "long and not torture" $(ARGS)
 
 # Newer versions of Python: PYTHON=3.13 is one of them.
 PYTHON := 3.12
@@ -49,14 +52,17 @@ PYTHON := 3.12
 .PHONY: test-python
 test-python: $(filter .uv/bin/uv,$(UV)) ## Run the tests with another version of Python, in an environment of its own: PYTHON=3.13
 	@UV_PROJECT_ENVIRONMENT=build/python-$(PYTHON) $(UV) sync --quiet --frozen --python $(PYTHON)
-	@build/python-$(PYTHON)/bin/pytest -p no:cacheprovider -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@build/python-$(PYTHON)/bin/pytest -p no:cacheprovider $(PARALLEL) $(ARGS)
+
+.PHONY: wheel
+wheel: $(filter .uv/bin/uv,$(UV))
+	@rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
 
 # What a user's `pip install` takes: the wheel, and the newest versions that it allows.
 NEWEST := build/newest
 
 .PHONY: test-newest
-test-newest: $(filter .uv/bin/uv,$(UV)) ## Test the wheel with the newest versions that it allows, and the newest Python that is there
-	@rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
+test-newest: wheel ## Test the wheel with the newest versions that it allows, and the newest Python that is there
 	@$(UV) venv --quiet --clear --python "$$($(UV) python find 3.13 2>/dev/null || echo 3)" $(NEWEST)
 	@$(UV) pip install --quiet --python $(NEWEST)/bin/python --group dev "$$(echo build/wheel/*.whl)[great-expectations]"
 	@$(NEWEST)/bin/pytest -p no:cacheprovider -q \
@@ -79,8 +85,7 @@ test-matrix: test-oldest ## Test with each older version of Airflow and of Spark
 FAB := build/fab
 
 .PHONY: test-fab
-test-fab: $(filter .uv/bin/uv,$(UV)) ## Test the rights of pages with roles of FAB, in an environment of its own
-	@rm -rf build/wheel && $(UV) build --quiet --wheel --out-dir build/wheel
+test-fab: wheel ## Test the rights of pages with roles of FAB, in an environment of its own
 	@$(UV) venv --quiet --clear $(FAB)
 	@$(UV) pip install --quiet --python $(FAB)/bin/python --group dev build/wheel/*.whl apache-airflow-providers-fab
 	@AIRFLOW__CORE__AUTH_MANAGER=airflow.providers.fab.auth_manager.fab_auth_manager.FabAuthManager PYTHONPATH=. \

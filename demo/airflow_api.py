@@ -7,6 +7,19 @@ from typing import Any
 
 import httpx
 
+API = "/api/v2"
+"""Path of the REST API."""
+
+
+def log_in(address: str, user: str, password: str) -> httpx.Client:
+    """Return a client for all pages of a server, as a user.
+
+    :raises HTTPStatusError: the password is wrong.
+    """
+    token = httpx.post(f"{address}/auth/token", json={"username": user, "password": password}, timeout=30)
+    headers = {"Authorization": f"Bearer {token.raise_for_status().json()['access_token']}"}
+    return httpx.Client(base_url=address, headers=headers, timeout=30)
+
 
 @dataclass(frozen=True)
 class Task:
@@ -32,13 +45,11 @@ class Airflow:
     """The API of a server, for a user with a password."""
 
     def __init__(self, address: str, user: str, password: str) -> None:
-        token = httpx.post(f"{address}/auth/token", json={"username": user, "password": password}, timeout=30)
-        headers = {"Authorization": f"Bearer {token.raise_for_status().json()['access_token']}"}
-        self._client = httpx.Client(base_url=f"{address}/api/v2", headers=headers, timeout=30)
+        self._client = log_in(address, user, password)
 
     def trigger(self, dag: str) -> None:
         """Start a run of a DAG."""
-        self._client.post(f"/dags/{dag}/dagRuns", json={"logical_date": None}).raise_for_status()
+        self._client.post(f"{API}/dags/{dag}/dagRuns", json={"logical_date": None}).raise_for_status()
 
     def ended_runs(self) -> list[Run]:
         """Return the runs of all DAGs that have succeeded or failed."""
@@ -54,4 +65,4 @@ class Airflow:
         ]
 
     def _get(self, path: str, **parameters: list[str]) -> Any:
-        return self._client.get(path, params=parameters).raise_for_status().json()
+        return self._client.get(f"{API}{path}", params=parameters).raise_for_status().json()

@@ -96,7 +96,7 @@ def _extracted(place: str, data: bytes) -> tuple[bytes, Archive | None]:
                 chosen, is_only = _largest(place, archive)
                 with archive.open(chosen) as stream:
                     return _limited(place, stream), Archive("Zip", None if is_only else chosen)
-    except (*decompress.ZIP_ERRORS, RuntimeError, NotImplementedError) as e:
+    except (*decompress.ZIP_ERRORS, RuntimeError) as e:  # the last one of passwords and unknown methods
         raise InvalidInput(f"{place}: the file cannot be extracted: {e}") from e
     return data, None
 

@@ -43,10 +43,10 @@ def loads_response(text: str) -> Response:
     """
     message, content = _open(text)
     of, _, outcome = message.partition("Response::")
-    outcomes: dict[str, type[Any]] = {c.__name__: c for c in (Progress, InvalidQuery, InternalError)}
+    outcomes: dict[str, type[Any]] = {}
     if of in OPERATIONS:
-        outcomes["Success"] = OPERATIONS[of][1]
-    if of not in OPERATIONS or outcome not in outcomes:
+        outcomes = {c.__name__: c for c in (Progress, InvalidQuery, InternalError)} | {"Success": OPERATIONS[of][1]}
+    if outcome not in outcomes:
         raise ValueError(f"unknown response {message!r}")
     return typing.cast(Response, from_json(outcomes[outcome], content))
 

@@ -48,6 +48,12 @@ _REQUESTS = 16
 _HASH = re.compile("f1620[0-9a-f]{64}")
 """Names of slices and of parts of states: hashes of their content."""
 
+_PARQUET = b"PAR1"
+"""Begin and end of Parquet."""
+
+_NO_READER = re.compile(r"not (?:yet )?implemented|support", re.IGNORECASE)
+"""In errors of Arrow about valid files that it cannot read."""
+
 _DAYS = 7
 """Days after its last use that a copy in the user's cache is kept."""
 
@@ -215,18 +221,27 @@ def footer(uri: str) -> pq.FileMetaData:
     """Return the footer of a Parquet file. Of an object that is not on this machine, nothing else is read, unless the
     footer is damaged: then the object is compared with its hash.
 
-    :raises ArrowInvalid: it is not Parquet.
+    :raises ArrowInvalid: it is not Parquet, or the name of a column is not UTF-8.
     :raises ChainCorrupted: the content of an object has another hash than its name says.
     """
-    with _open_without_copy(uri) as file:
+    with open_without_copy(uri) as file:
         try:
-            return pq.read_metadata(file)
+            return _footer(file)
         except (pa.ArrowException, OSError) as e:
             if not (is_damage(e) and object_stores.is_object(uri) and _copy_of(uri)):
                 raise
     drop_copy(uri)
     with open_file(uri) as file:
-        return pq.read_metadata(file)
+        return _footer(file)
+
+
+def _footer(file: BinaryIO) -> pq.FileMetaData:
+    footer = pq.read_metadata(file)
+    try:
+        _ = footer.schema.to_arrow_schema().names  # pyarrow decodes them late
+    except UnicodeDecodeError as e:
+        raise pa.ArrowInvalid(str(e)) from None
+    return footer
 
 
 def is_damage(error: Exception) -> bool:
@@ -240,13 +255,10 @@ def is_damage(error: Exception) -> bool:
 def is_parquet(path: str) -> bool:
     """Return whether a file begins as Parquet does; False if it cannot be read."""
     try:
-        with open_file(path) as file:
+        with open_without_copy(path) as file:
             return file.read(len(_PARQUET)) == _PARQUET
     except (OSError, StorageError):
         return False
-
-
-_PARQUET = b"PAR1"
 
 
 def damage(path: str) -> str:
@@ -262,10 +274,8 @@ def damage(path: str) -> str:
     return ""
 
 
-_NO_READER = re.compile(r"not (?:yet )?implemented|support", re.IGNORECASE)
-
-
-def _open_without_copy(uri: str) -> BinaryIO:
+def open_without_copy(uri: str) -> BinaryIO:
+    """Return an open file of which little is read: of an object that is not on this machine, in small parts."""
     copy = _copy_of(uri)
     if object_stores.is_object(uri) and not (copy and copy.exists()):
         return io.BufferedReader(_Object(uri), _FOOTER)

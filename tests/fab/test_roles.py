@@ -9,10 +9,9 @@ from airflow_provider_odf.manifest import model
 from airflow_provider_odf.manifest.names import DatasetAlias
 from tests.chain.conftest import Growing
 from tests.ui.rejecting import publish, reject
-from tests.ui.shown import shown
+from tests.ui.shown import PAGES, shown
 
 PAGE = "/datasets/acme.numbers"
-PAGES = ("", "/blocks", "/data", "/columns", "/trends", "/completeness", "/publications", "/contract", "/lineage")
 OTHERS = ("acme/sums", "acme.sums", "daily_report")
 
 

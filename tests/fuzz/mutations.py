@@ -172,14 +172,6 @@ NAMES = (
 )  # fmt: skip
 
 
-def zipped(files: dict[str, bytes]) -> bytes:
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
-        for name, content in files.items():
-            opened.writestr(name, content)
-    return archive.getvalue()
-
-
 def archive(chance: Random, data: bytes) -> bytes:
     """Write a zip anew with entries that escape, repeat, link, expand, or are damaged inside."""
     with zipfile.ZipFile(io.BytesIO(data)) as opened:

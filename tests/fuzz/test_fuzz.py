@@ -52,9 +52,10 @@ from airflow_provider_odf.source.options import Options
 from tests.chain.golden_datasets import DATASETS
 from tests.contract.test_invalid import DCS, ODCS
 from tests.manifests import derived
+from tests.source.archives import zipped
 from tests.test_protocol import REQUESTS, RESPONSES
 
-from .mutations import BYTES, TEXT, Mutation, aliases, archive, gzipped, values, zipped
+from .mutations import BYTES, TEXT, Mutation, aliases, archive, gzipped, values
 
 SECONDS, MEMORY = 20, 512 << 20
 """Limits of one case, in processor time and bytes; without an error most take some milliseconds and less than 1 MiB."""

@@ -19,8 +19,8 @@ from typing import Any
 import psutil
 
 from tests.incidents.installation import DATASETS, ROOT, WAITING, Installation, running
+from tests.ui.shown import PAGES
 
-PAGES = ("", "/blocks", "/data", "/columns", "/trends", "/completeness", "/publications", "/lineage", "/verification")
 QUARTER = 900.0
 GROWTH = 1.2
 """Of what a component holds, the most that the last quarter may have of the first one."""
@@ -68,8 +68,7 @@ def _minute(airflow: Installation) -> None:
 
 
 def _is_waiting(airflow: Installation) -> bool:
-    query = "SELECT 1 FROM dag_run WHERE dag_id = ? AND state NOT IN ('success', 'failed')"
-    return bool(airflow.rows(query, WAITING))
+    return any(dag == WAITING for dag, *_ in airflow.unfinished())
 
 
 def _held(airflow: Installation) -> dict[str, dict[str, int]]:

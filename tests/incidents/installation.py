@@ -21,6 +21,7 @@ from airflow_provider_odf.chain.record_rows import state_rows
 from airflow_provider_odf.chain.store import Store
 from airflow_provider_odf.chain.verify import verify
 from benchmarks.measure import program
+from demo.airflow_api import API, log_in
 from demo.browse import COMPONENTS, free_port, set_passwords, settings, start
 from demo.family import Family
 from demo.folder import airflow
@@ -104,7 +105,7 @@ class Installation:
 
     def api(self, method: str, path: str, **body: object) -> Any:
         """Ask Airflow's REST API."""
-        return self.client.request(method, f"/api/v2{path}", json=body).raise_for_status().json()
+        return self.client.request(method, f"{API}{path}", json=body).raise_for_status().json()
 
     def trigger(self, dag: str) -> str:
         """Start a run and return its id."""
@@ -126,6 +127,14 @@ class Installation:
         with self.database() as db:
             return db.execute(query, parameters).fetchall()
 
+    def runs(self, dag: str) -> dict[str, str]:
+        """Return the state of each run of a DAG, oldest first."""
+        return dict(self.rows("SELECT run_id, state FROM dag_run WHERE dag_id = ? ORDER BY id", dag))
+
+    def unfinished(self) -> list[Any]:
+        """Return the DAG, the id and the state of each run that has not ended."""
+        return self.rows("SELECT dag_id, run_id, state FROM dag_run WHERE state NOT IN ('success', 'failed')")
+
     def state(self, dag: str, run: str, task: str) -> tuple[str | None, int | None]:
         """Return the state and the process of a task."""
         found: tuple[str | None, int | None] = self.rows(
@@ -136,7 +145,7 @@ class Installation:
     def wait_for(self, what: str, condition: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE
         while not condition():
-            assert time.monotonic() < end, f"never: {what}; {self.rows(_UNFINISHED)}"
+            assert time.monotonic() < end, f"never: {what}; {self.unfinished()}"
             self._supervise()
             time.sleep(0.05)
 
@@ -144,9 +153,9 @@ class Installation:
         """Wait until all runs have ended, also those that others start."""
         quiet = 0
         while quiet < 3:
-            self.wait_for("all runs end", lambda: not self.rows(_UNFINISHED))
-            time.sleep(1)
-            is_quiet = not self.rows(_UNFINISHED) and not self.rows("SELECT 1 FROM asset_dag_run_queue")
+            self.wait_for("all runs end", lambda: not self.unfinished())
+            time.sleep(1)  # the scheduler makes runs of asset events in turns of its own
+            is_quiet = not self.unfinished() and not self.rows("SELECT 1 FROM asset_dag_run_queue")
             quiet = quiet + 1 if is_quiet else 0
         self.wait_for("the API answers", self._answers)
 
@@ -178,7 +187,7 @@ class Installation:
 
     def _answers(self) -> bool:
         with suppress(httpx.HTTPError):
-            return self.client.get("/api/v2/monitor/health").status_code == httpx.codes.OK
+            return self.client.get(f"{API}/monitor/health").status_code == httpx.codes.OK
         return False
 
     # --- what must be true ----------------------------------------------------------------------------------------
@@ -193,9 +202,6 @@ class Installation:
             assert self.published(name) == [number**power for number in range(self.delivered[folder])], name
             assert verify(Store.open(self.home / "store").dataset(name)).records == self.delivered[folder]
             assert "No newer data is known." in self.page(f"/datasets/{name}"), name
-
-
-_UNFINISHED = "SELECT dag_id, run_id, state FROM dag_run WHERE state NOT IN ('success', 'failed')"
 
 
 @contextmanager
@@ -228,18 +234,14 @@ def running(home: Path) -> Iterator[Installation]:
 
 
 def _first_rows(home: Path, family: Family, address: str) -> Iterator[Installation]:
-    body = {"username": "admin", "password": set_passwords(home / "passwords.json")["admin"]}
-    token = httpx.post(f"{address}/auth/token", json=body, timeout=30).raise_for_status().json()["access_token"]
-    with httpx.Client(base_url=address, headers={"Authorization": f"Bearer {token}"}, timeout=60) as client:
+    with log_in(address, "admin", set_passwords(home / "passwords.json")["admin"]) as client:
+        client.timeout = 60  # a killed server, or a locked database
         airflow = Installation(home, family, client)
         airflow.wait_for("DAGs are known", lambda: len(airflow.rows("SELECT 1 FROM dag")) == 4)
         airflow.deliver("seen")
         airflow.deliver()
         airflow.trigger(ROOT)
-        airflow.wait_for("the watcher sees its file", lambda: bool(airflow.rows(_RUNS_OF, WATCHED)))
+        airflow.wait_for("the watcher sees its file", lambda: bool(airflow.runs(WATCHED)))
         airflow.wait_until_quiet()
         airflow.check()
         yield airflow
-
-
-_RUNS_OF = "SELECT 1 FROM dag_run WHERE dag_id = ?"

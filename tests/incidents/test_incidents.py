@@ -163,35 +163,23 @@ def happens(airflow: Installation, incident: Callable[..., None], dag: str, task
     delay = random.random() * 1.5
     print(f"{delay:.2f} s after the beginning of {dag}.{task}")
     airflow.deliver()
-    before = {run for (run,) in airflow.rows("SELECT run_id FROM dag_run WHERE dag_id = ?", dag)}
-    run = airflow.trigger(ROOT)
-    if dag != ROOT:
-        run = _next_run(airflow, dag, before)
+    before = len(airflow.runs(dag))
+    airflow.trigger(ROOT)
+    airflow.wait_for(f"{dag} has a run", lambda: len(airflow.runs(dag)) > before)
+    run = [*airflow.runs(dag)][before]
     _wait_until_it_runs(airflow, dag, run, task)
     time.sleep(delay)
     print(f"the task is {airflow.state(dag, run, task)[0]}")
     incident(airflow, dag, run, task)
     airflow.wait_until_quiet()
     for name in TASKS:
-        states = airflow.rows("SELECT state FROM dag_run WHERE dag_id = ? ORDER BY id DESC LIMIT 1", name)[0]
+        state = [*airflow.runs(name).values()][-1]
         page = airflow.page(f"/datasets/{name}")
-        assert ("The newest run of the DAG failed." in page) == (states == ("failed",)), (name, states)
+        assert ("The newest run of the DAG failed." in page) == (state == "failed"), (name, state)
     airflow.deliver()
     airflow.trigger(ROOT)
     airflow.wait_until_quiet()
     airflow.check()
-
-
-def _next_run(airflow: Installation, dag: str, before: set[str]) -> str:
-    new = list[str]()
-
-    def is_there() -> bool:
-        rows = airflow.rows("SELECT run_id FROM dag_run WHERE dag_id = ? ORDER BY id", dag)
-        new[:] = [run for (run,) in rows if run not in before]
-        return bool(new)
-
-    airflow.wait_for(f"{dag} is woken", is_there)
-    return new[0]
 
 
 def _wait_until_it_runs(airflow: Installation, dag: str, run: str, task: str) -> None:

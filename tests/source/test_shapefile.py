@@ -6,8 +6,7 @@ import datetime as dt
 import io
 import json
 import struct
-import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ import shapefile as pyshp
 from airflow_provider_odf.errors import SourceError
 from airflow_provider_odf.source import shapefile
 from airflow_provider_odf.source.options import Options
+
+from .archives import zipped
 
 LABEL = "https://example.com/data.zip"
 Draw = Callable[[pyshp.Writer], None]
@@ -51,14 +52,6 @@ def shape(method: str, *coordinates: object) -> Draw:
         writer.record("x")
 
     return draw
-
-
-def zipped(files: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
 
 
 def named(name: str, files: Parts) -> Parts:

@@ -10,6 +10,10 @@ from airflow_provider_odf.health.health import WORDS
 HASH = "3eEysg0VAsTCY8BmfXqHQuf6TrLwlYyICPKWLk/CWAk="
 """Of the script of all pages."""
 
+PAGES = ("", "/blocks", "/data", "/columns", "/trends", "/completeness", "/publications", "/contract", "/verification",
+         "/lineage")  # fmt: skip
+"""Of a dataset that has data, after its own path."""
+
 _INLINE = {"a", "bdi", "code", "span", "time", "strong"}
 
 

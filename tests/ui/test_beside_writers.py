@@ -18,7 +18,8 @@ from airflow_provider_odf.cycle import garbage
 from airflow_provider_odf.errors import InvalidInput
 from tests.manifests import polled
 
-PAGES = ("", "/blocks", "/data", "/columns", "/trends", "/completeness", "/publications", "/verification", "/lineage")
+from .shown import PAGES
+
 WRITER = """
 import os, sys, time
 from pathlib import Path

@@ -95,14 +95,12 @@ def _fields(path: str) -> list[T.StructField] | None:
     try:
         if not files.is_file(path):
             return None
-        with files.open_file(path) as file:
-            footer = pq.read_metadata(file)
-        names = footer.schema.to_arrow_schema().names
-    except (OSError, pa.ArrowException, UnicodeDecodeError):
+        footer = files.footer(path)
+    except (OSError, pa.ArrowException):
         return None
     if next(parquet.problems(path, footer), None) is not None:
         return None
-    kinds = list(_spark_types(footer))
+    kinds, names = list(_spark_types(footer)), footer.schema.to_arrow_schema().names
     return [T.StructField(name, kind) for name, kind in zip(names, kinds, strict=True) if kind] if all(kinds) else None
 
 

@@ -100,10 +100,9 @@ def columns_of(paths: Sequence[str]) -> pa.Schema:
     """
     try:
         footers = [files.footer(path) for path in paths if os.path.isfile(path)]
-        schemas = [footer.schema.to_arrow_schema().remove_metadata() for footer in footers]
-        _ = [schema.names for schema in schemas]
-    except (OSError, pa.ArrowException, UnicodeDecodeError):
-        footers, schemas = [], []
+    except (OSError, pa.ArrowException):
+        footers = []
+    schemas = [footer.schema.to_arrow_schema().remove_metadata() for footer in footers]
     first = next(iter(schemas), pa.schema([]))
     if len(footers) != len(paths) or not len(first) or any(schema != first for schema in schemas):
         raise NeedsSpark("the files are not Parquet of the same columns")

@@ -84,13 +84,11 @@ def _footer(path: str, label: str) -> pq.FileMetaData | None:
     if not files.is_file(path):
         return None
     try:
-        footer = files.footer(path)
-        _ = footer.schema.to_arrow_schema().names
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as e:  # the last one for names of columns
-        if isinstance(e, OSError) and not files.is_damage(e):
+        return files.footer(path)
+    except (pa.ArrowException, OSError) as e:
+        if not files.is_damage(e):
             raise
         raise InvalidQuery(f"{label}: not a Parquet file: {e}") from None
-    return footer
 
 
 def problems(path: str, footer: pq.FileMetaData) -> Iterator[str]:
@@ -126,7 +124,7 @@ def _compressed_with_brotli(path: str, footer: pq.FileMetaData) -> set[str]:
     :raises ArrowException: a column cannot be opened.
     :raises OSError: likewise, or the file cannot be read.
     """
-    with files.open_file(path) as file:
+    with files.open_without_copy(path) as file:
         file.seek(-footer.serialized_size - _END, os.SEEK_END)
         if _BROTLI not in file.read(footer.serialized_size):
             return set()
