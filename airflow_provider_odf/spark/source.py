@@ -70,7 +70,10 @@ class OdfDataSource(DataSource):
         return OdfReader(selected(self.scan(), schema), schema)
 
     def streamReader(self, schema: StructType) -> OdfStreamReader:  # noqa: N802 - Spark's name
-        from airflow_provider_odf.spark.stream import OdfStreamReader
+        try:
+            from airflow_provider_odf.spark.stream import OdfStreamReader
+        except ImportError:
+            raise InvalidInput("a stream of a dataset needs Spark 4.2: read its changes with spark.read") from None
 
         return OdfStreamReader(self.dataset(), self.options, schema)
 

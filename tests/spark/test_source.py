@@ -1,16 +1,17 @@
 """Published data in real Spark: the format ``odf``, its stream, and scans as DataFrames."""
 
+import sys
 from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyspark
 import pytest
 from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import datasource as d
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 from pyspark.sql.types import StringType, StructType
 
 from airflow_provider_odf import open_store
@@ -20,6 +21,8 @@ from airflow_provider_odf.spark import OdfDataSource
 from airflow_provider_odf.spark.slices import with_filters
 
 pytestmark = pytest.mark.spark
+
+has_streams = pytest.mark.skipif(pyspark.__version__.startswith("4.1."), reason="streams need Spark 4.2")
 
 SNAPSHOT = model.MergeStrategySnapshot(primary_key=("id",))
 SLICES = (
@@ -205,7 +208,10 @@ def micro_batches(frame, checkpoint):
     return seen
 
 
+@has_streams
 def test_a_stream_continues_where_it_ended(odf, numbers, store, tmp_path):
+    from pyspark.sql.streaming.datasource import ReadAllAvailable
+
     def run(**options):
         return micro_batches(odf(stream=True, mode="changes", **options).load(), tmp_path / "checkpoint")
 
@@ -228,6 +234,16 @@ def test_a_stream_continues_where_it_ended(odf, numbers, store, tmp_path):
         run()
 
 
+def test_a_stream_on_an_older_spark(store, numbers, monkeypatch):
+    source = data_source(store, mode="changes")
+    monkeypatch.delitem(sys.modules, "airflow_provider_odf.spark.stream", raising=False)
+    monkeypatch.setitem(sys.modules, "pyspark.sql.streaming.datasource", None)
+    with pytest.raises(InvalidInput) as error:
+        source.streamReader(source.schema())
+    assert str(error.value) == "a stream of a dataset needs Spark 4.2: read its changes with spark.read"
+
+
+@has_streams
 def test_streams_that_cannot_be(store, numbers):
     for options, message in (
         ({}, "mode 'current' cannot be a stream"),
