@@ -118,6 +118,8 @@ sys.setswitchinterval(1e-6)
 threads = [threading.Thread(target=use, args=(f"s3://bucket-{n}", n > 0)) for n in range(5)]
 for thread in reversed(threads):
     thread.start()
+for thread in threads:
+    thread.join()
 """
 
 
