@@ -32,7 +32,7 @@ FILES = {
     "expensive.yaml": derived(
         "expensive",
         "{datasetRef: prices, alias: p}",
-        "{kind: Sql, engine: spark, query: 'SELECT op, event_time, sku, price FROM p WHERE price > 1'}",
+        "{kind: Sql, engine: spark, query: 'SELECT event_time, sku, price FROM p WHERE price > 1'}",
     ),
     "pushed.yaml": pushed("pushed", CSV),
     "pushed/1.csv": SOURCES[0],
@@ -135,7 +135,12 @@ COMMANDS: Mapping[str, Command] = {
     "gc": Command(("gc", "--delete", "--idle", "--older-than", "0", *STORE), _garbage),
     "reset": Command(("reset", "report", *STORE), _derivative, has_fixed_blocks=False),
     "run, derivative": Command(
-        ("run", "prices.yaml", "expensive.yaml", *at(2)), _one_hour("prices.yaml expensive.yaml"), is_slow=True
+        ("run", "prices.yaml", "expensive.yaml", *at(2)), _one_hour("prices.yaml expensive.yaml")
+    ),
+    "run, derivative, spark": Command(
+        ("run", "prices.yaml", "expensive.yaml", "--spark", "always", *at(2)),
+        _one_hour("prices.yaml expensive.yaml"),
+        is_slow=True,
     ),
     "run, spark": Command(("run", "prices.yaml", "--spark", "always", *at(2)), _one_hour("prices.yaml"), is_slow=True),
 }
