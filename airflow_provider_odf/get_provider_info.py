@@ -120,9 +120,9 @@ _OPTIONS = {
         example="spark_default",
     ),
     "spark": _option(
-        "When a merge uses Spark; ``odf.yaml`` overrides it. ``needed``: if Arrow cannot do the work. ``always``: its "
-        "tasks read and merge all rows. Empty: ``needed`` in a child process of the task and on Spark Connect, "
-        "``always`` on a connection of type ``spark``.",
+        "When a merge or a derivative uses Spark; ``odf.yaml`` overrides it. ``needed``: if Arrow cannot do the work. "
+        "``always``: its tasks read and merge all rows. Empty: ``needed`` in a child process of the task and on Spark "
+        "Connect, ``always`` on a connection of type ``spark``.",
         example="always",
     ),
     "slice_records": _option(

@@ -29,6 +29,7 @@ CASES = (
     "verify",
     "contract",
     "derivative",
+    "small_derivative",
     "replay",
     "pages",
     "growth",

@@ -89,9 +89,9 @@ SparkOption = Annotated[
     str | None,
     typer.Option(
         "--spark",
-        help="When merges use Spark: needed (if Arrow cannot do the work), or always (its tasks read and merge all "
-        "rows). Or a master of Spark: local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT, which are always used, or "
-        "sc://HOST:PORT (Spark Connect), which is used if needed.",
+        help="When merges and derivatives use Spark: needed (if Arrow cannot do the work), or always (its tasks read "
+        "and merge all rows). Or a master of Spark: local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT, which are "
+        "always used, or sc://HOST:PORT (Spark Connect), which is used if needed.",
         metavar="needed|always|MASTER",
         show_default="odf.yaml, else needed",
     ),

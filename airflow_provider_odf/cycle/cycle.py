@@ -77,7 +77,7 @@ class Cycle:
     contract_file: str | None = None
     """Path of a contract that overrides the manifest's contract."""
     spark: SparkUse | None = None
-    """When merges use Spark; None: as the runner decides."""
+    """When Spark is used; None: as the runner decides."""
     slice_records: int = SLICE_RECORDS
     """Maximum number of records in a slice of a merge."""
     author: Author = field(default_factory=Author)

@@ -13,7 +13,7 @@ from airflow_provider_odf.cycle.history import history, is_unchanged, note_uncha
 from airflow_provider_odf.cycle.messages import Candidate, TransformInput, UpToDate
 from airflow_provider_odf.cycle.step import Step, after_manifest, candidate_of, up_to_rejection
 from airflow_provider_odf.errors import InputRewritten
-from airflow_provider_odf.evolution.analysis import keep_evaluation
+from airflow_provider_odf.evolution.analysis import keep_evaluation, recorded_evaluation
 from airflow_provider_odf.evolution.apply import not_before
 from airflow_provider_odf.evolution.inputs import NOWHERE, InputState, analysis_request, input_datasets, watermark_of
 from airflow_provider_odf.instant import Instant
@@ -112,6 +112,7 @@ class _Transform(Step):
             contract=self.contract(),
             sensitive_columns=self.sensitive_columns(),
         )
+        request = dataclasses.replace(request, arrow_query=self.arrow_query(), spark=cycle.spark)
         success = cast(protocol.TransformSuccess, cycle.ask(request))
         if success.evaluation is not None and self.base.transform is not None:
             keep_evaluation(self.dataset, self.base.transform.transform, success.evaluation)
@@ -121,6 +122,12 @@ class _Transform(Step):
             note_unchanged(cycle.store.cache(self.dataset.alias), self.new.key)
             return UpToDate()
         return self.claim([success.slice] if success.slice else [], success.report, success.notices)
+
+    def arrow_query(self) -> str | None:
+        """Return the query for Arrow that an earlier run got from the engine, if there is one."""
+        transform = self.base.transform
+        evaluation = recorded_evaluation(self.dataset, transform.transform) if transform is not None else None
+        return evaluation.arrow_query if evaluation is not None else None
 
     def sensitive_columns(self) -> tuple[str, ...]:
         """Return the sensitive columns of the derivative and of its inputs: errors of queries may show their values."""

@@ -37,18 +37,26 @@ def current_rows_by_key(records: Sql, keys: Sequence[str], vocab: DatasetVocabul
     return select("*", records, f"WHERE {present} AND {offset} IN ({newest})")
 
 
+def rows_not_undone(records: Sql, columns: Sequence[str], vocab: DatasetVocabulary) -> Sql:
+    """Return the query for the current rows of a dataset without a key, from a query for its records."""
+    counts, is_alive = _counts_of_rows(columns, vocab)
+    return select("*", select(["*", *counts], records), f"WHERE {is_alive}")
+
+
 def _rows_not_undone(records: DataFrame, columns: Sequence[str], vocab: DatasetVocabulary) -> DataFrame:
-    """Return the current rows of a dataset without a key: those that no later record takes back.
+    counts, is_alive = _counts_of_rows(columns, vocab)
+    alive = records.selectExpr("*", *counts).where(is_alive)
+    return alive.drop(_AGE.strip("`"), _ALIVE.strip("`"))
+
+
+def _counts_of_rows(columns: Sequence[str], vocab: DatasetVocabulary) -> tuple[list[Sql], Sql]:
+    """Return SQL for columns that count equal rows, and the condition on them of rows that no later record takes back.
 
     Rows are equal if all ``columns`` are. Of several equal rows, the newest ones stay.
     """
     row = ", ".join(map(quoted, columns))
     op, offset = quoted(vocab.operation_type_column), quoted(vocab.offset_column)
     present = f"CASE WHEN {op} IN {PRESENT} THEN 1 ELSE 0 END"
-    counted = records.selectExpr(
-        "*",
-        f"sum(2 * {present} - 1) OVER (PARTITION BY {row}) AS {_ALIVE}",
-        f"sum({present}) OVER (PARTITION BY {row} ORDER BY {offset} DESC ROWS UNBOUNDED PRECEDING) AS {_AGE}",
-    )
-    alive = counted.where(f"{op} IN {PRESENT} AND {_AGE} <= {_ALIVE}")
-    return alive.drop(_AGE.strip("`"), _ALIVE.strip("`"))
+    alive = f"sum(2 * {present} - 1) OVER (PARTITION BY {row}) AS {_ALIVE}"
+    age = f"sum({present}) OVER (PARTITION BY {row} ORDER BY {offset} DESC ROWS UNBOUNDED PRECEDING) AS {_AGE}"
+    return [alive, age], f"{op} IN {PRESENT} AND {_AGE} <= {_ALIVE}"

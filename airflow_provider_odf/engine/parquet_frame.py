@@ -32,6 +32,12 @@ _BATCH, _BATCH_BYTES = 65_536, 16 << 20
 
 _SIZE_OF_NUMBER = 8
 
+MAX_VALUES = 200_000
+"""Maximum number of rows that are held in memory, such as values of a key."""
+
+_MAX_FOUND = 64 << 20
+"""Most bytes of rows that `found` holds in memory."""
+
 
 def read(spark: SparkSession, paths: Sequence[str], types: st.StructType | None = None, *, row: str = "") -> DataFrame:
     """Return the rows of files, those of a single file in its order. Columns that a file lacks are null.
@@ -45,6 +51,15 @@ def read(spark: SparkSession, paths: Sequence[str], types: st.StructType | None 
     reader = spark.read.option("mergeSchema", len(paths) > 1) if types is None else spark.read.schema(types)
     frame = reader.parquet(*paths)
     return frame.select("*", (frame.metadataColumn("_metadata")["row_index"] + 1).alias(row)) if row else frame
+
+
+def rows(path: str, columns: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file in its order.
+
+    :param columns: those of the rows, in Spark's types.
+    :raises InvalidQuery: the file is damaged, or has other types.
+    """
+    yield from _rows(_Part(path), columns, "")
 
 
 def rows_with(path: str, columns: pa.Schema, name: str, values: pa.Array) -> Iterator[pa.RecordBatch]:
@@ -63,6 +78,18 @@ def rows_with(path: str, columns: pa.Schema, name: str, values: pa.Array) -> Ite
         part = _Part(path, (number,))
         if _may_have(footer, number, name, values) and any(chosen(b).true_count for b in _rows(part, own, "")):
             yield from (batch.filter(chosen(batch)) for batch in _rows(part, columns, ""))
+
+
+def found(paths: Iterable[str], columns: pa.Schema, name: str, values: pa.Array) -> list[pa.RecordBatch] | None:
+    """Return `rows_with` some values in several files, None if they are too many to hold."""
+    kept, rows, size = list[pa.RecordBatch](), 0, 0
+    for path in paths:
+        for batch in rows_with(path, columns, name, values):
+            kept.append(batch)
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            if rows > MAX_VALUES or size > _MAX_FOUND:
+                return None
+    return kept
 
 
 def _may_have(footer: pq.FileMetaData, group: int, name: str, values: pa.Array) -> bool:
@@ -86,7 +113,14 @@ def values(paths: Iterable[str], column: pa.Field) -> pa.Array:
     :raises InvalidQuery: a file is damaged, or has another type.
     """
     columns = pa.schema([column])
-    return pa.Table.from_batches((b for path in paths for b in _rows(_Part(path), columns, "")), columns)[0].unique()
+    return pa.Table.from_batches((b for path in paths for b in rows(path, columns)), columns)[0].unique()
+
+
+def are_exact(kind: pa.DataType) -> bool:
+    """Whether Arrow and Spark see the same values of a type as equal. Floating-point numbers have two zeros and several
+    NaNs."""
+    is_one = (pt.is_integer, pt.is_decimal, pt.is_date, pt.is_timestamp, pt.is_string, pt.is_boolean)
+    return any(is_kind(kind) for is_kind in is_one)
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,10 @@ def _execute(spark: SparkSession | None, request: Request, progress: Report, hea
         from airflow_provider_odf.engine.contract import sources
 
         return sources.execute(spark, request, progress, heap)
+    if isinstance(request, TransformRequest) and spark is None:
+        from airflow_provider_odf.engine.transform import arrow_transform
+
+        return arrow_transform.execute(request, progress, heap)
     if spark is None:
         raise NeedsSpark
     if isinstance(request, RawQueryRequest):

@@ -199,6 +199,10 @@ def _surely_needs_spark(request: protocol.Request) -> bool:
         from airflow_provider_odf.engine.contract import history
 
         return bool(history.why_spark(request))
+    if isinstance(request, protocol.TransformRequest) and request.arrow_query is not None:
+        from airflow_provider_odf.engine.transform import arrow_transform
+
+        return bool(arrow_transform.why_spark(request))
     if not isinstance(request, protocol.MergeRequest) or not may_use_arrow(request) or not request.inputs:
         return True
     if request.contract is None:

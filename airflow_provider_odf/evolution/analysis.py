@@ -4,8 +4,8 @@ Only Spark knows the result types of its queries, and whether the dataset can go
 of sources whose input columns are declared; other queries wait for data. The coordinator itself plans queries of
 DataFusion.
 
-How the engine evaluates the query of a derivative is kept as ``info/evaluation.json`` for plans and documentation. The
-file counts only for the query that it was written for.
+How the engine evaluates the query of a derivative is kept as ``info/evaluation.json``, for plans, documentation and the
+engine itself. The file counts only for the query that it was written for.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ class FolderSettings(BaseModel):
     store: Annotated[str, AfterValidator(_store)] | None = None
     spark_conn_id: Annotated[str, AfterValidator(_identifier)] | None = None
     spark: Literal["needed", "always"] | None = None
-    """When a merge uses Spark; None: as the installation says."""
+    """When a merge or a derivative uses Spark; None: as the installation says."""
     slice_records: Annotated[int, Field(strict=True, ge=1)] | None = None
     """Maximum number of records in a slice of a merge; None: as the installation says."""
     pool: Annotated[str, AfterValidator(_identifier)] | None = None

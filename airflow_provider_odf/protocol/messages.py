@@ -100,7 +100,9 @@ class TransformRequest:
     From ``history`` on, fields are extensions. ``history`` and ``schema`` are those of the derivative. ``watermark``
     is the earliest watermark of the inputs. ``is_query_new`` says that the records so far come from another query, so
     that the whole result is compared with them. With ``contract``, the engine tests the candidate in the same session.
-    ``sensitive_columns`` are as in MergeRequest, of the derivative and of its inputs.
+    ``sensitive_columns`` are as in MergeRequest, of the derivative and of its inputs. ``arrow_query`` is that of the
+    last evaluation: the engine may use it instead of Spark while it is of the same query and columns. ``spark`` is as
+    in MergeRequest.
 
     Without ``new_data_path`` the engine only analyzes the queries and returns schema and evaluation.
     """
@@ -121,17 +123,21 @@ class TransformRequest:
     is_query_new: bool = False
     contract: Contract | None = None
     sensitive_columns: tuple[str, ...] = ()
+    arrow_query: str | None = None
+    spark: SparkUse | None = None
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """How the engine evaluates a query when its inputs grow. ``kind`` is one of ``row-wise``, ``keyed`` and ``whole``.
 
-    ``reason`` explains the choice in one sentence.
+    ``reason`` explains the choice in one sentence. ``arrow_query`` is the query in a form of the engine's own, if Arrow
+    can evaluate it without Spark.
     """
 
     kind: str
     reason: str
+    arrow_query: str | None = None
 
 
 @dataclass(frozen=True)
@@ -253,7 +259,8 @@ class TransformSuccess:
     """Result of a TransformRequest.
 
     From ``slice`` on, fields are extensions: the slice of the new records, None if nothing changed, the schema of the
-    derivative, the contract's report and notices for the user.
+    derivative, the contract's report and notices for the user. ``evaluation`` is None if Spark did not analyze the
+    query again.
     """
 
     new_offset_interval: OffsetInterval | None = None

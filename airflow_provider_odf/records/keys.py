@@ -52,13 +52,13 @@ def common(one: pa.Table, other: pa.Table, names: Sequence[str]) -> tuple[pa.Chu
     if keys.equals(other_keys):
         every = pa.chunked_array([pa.repeat(True, len(keys))])
         return every, every
-    return pc.is_in(keys, value_set=_whole(other_keys)), pc.is_in(other_keys, value_set=_whole(keys))
+    return pc.is_in(keys, value_set=whole(other_keys)), pc.is_in(other_keys, value_set=whole(keys))
 
 
 def are_in(one: pa.Table, other: pa.Table, names: Sequence[str]) -> pa.ChunkedArray:
     """Return for the rows of a table whether the other one has their key."""
     keys, other_keys = _comparable(one, other, names)
-    return pc.is_in(keys, value_set=_whole(other_keys))
+    return pc.is_in(keys, value_set=whole(other_keys))
 
 
 def equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -98,8 +98,11 @@ def _is_plain(table: pa.Table, names: Sequence[str]) -> bool:
     return len(names) == 1 and not pt.is_floating(table.schema.field(names[0]).type)
 
 
-def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.chunks) if isinstance(column, pa.ChunkedArray) and column.num_chunks else column
+def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column in one piece."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def equality_codes_of(table: pa.Table, names: Sequence[str]) -> pa.Array:
@@ -126,14 +129,14 @@ def equality_codes(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
 
 
 def _codes(column: pa.ChunkedArray) -> pa.Array:
-    whole = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-    if pt.is_float16(whole.type):
-        whole = whole.cast(pa.float32())
-    if pt.is_floating(whole.type):
-        whole = pc.add(whole, int64(0).cast(whole.type))
-    if pt.is_nested(whole.type):
-        whole = pa.array([None if value is None else repr(value) for value in whole.to_pylist()], pa.string())
-    return pc.add(pc.fill_null(whole.dictionary_encode().indices.cast(pa.int64()), int64(-1)), int64(1))
+    values = whole(column)
+    if pt.is_float16(values.type):
+        values = values.cast(pa.float32())
+    if pt.is_floating(values.type):
+        values = pc.add(values, int64(0).cast(values.type))
+    if pt.is_nested(values.type):
+        values = pa.array([None if value is None else repr(value) for value in values.to_pylist()], pa.string())
+    return pc.add(pc.fill_null(values.dictionary_encode().indices.cast(pa.int64()), int64(-1)), int64(1))
 
 
 def int64_array(values: Iterable[int]) -> pa.Array:

@@ -24,7 +24,7 @@ ENGINE_MODULES = (
         "merge_strategies.py",
     ),
     *("multiformats.py", "object_stores.py", "read_steps.py", "run_functions.py", "time_limits.py"),
-    *("without_pandas.py", "wording.py"),
+    *("version.py", "without_pandas.py", "wording.py"),
 )
 ENGINE_PACKAGES = ("datafusion", "engine", "protocol", "records")
 """Code of an engine."""

@@ -21,7 +21,7 @@ _MASTERS = "local[N], spark://HOST:PORT, yarn, k8s://HOST:PORT or sc://HOST:PORT
 
 @dataclass(frozen=True)
 class SparkChoice:
-    """When merges use Spark, and its master. Without a master, Spark runs in a child process with all processors."""
+    """When Spark is used, and its master. Without a master, Spark runs in a child process with all processors."""
 
     use: SparkUse | None = None
     master: str | None = None

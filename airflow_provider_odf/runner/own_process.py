@@ -1,7 +1,7 @@
-"""Small merges that need no Spark, in threads of this process: to start another one takes longer than they do.
+"""Small merges and transforms that need no Spark, in threads of this process: to start another one takes longer.
 
-Nothing of a merge is seen before the coordinator commits it, so if this process ends meanwhile, it leaves what a killed
-engine leaves. At its end the interpreter waits for such a merge, which takes a moment.
+Nothing of them is seen before the coordinator commits it, so if this process ends meanwhile, it leaves what a killed
+engine leaves. At its end the interpreter waits for them, which takes a moment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from airflow_provider_odf.engine.optional_spark import NeedsSpark, may_use_arrow
 from airflow_provider_odf.runner.runner import Pending, settle
 
 SMALL = 1 << 20
-"""Maximum size in bytes of the files that a merge in this process reads."""
+"""Maximum size in bytes of the files that a merge in this process reads, or of the new ones that a transform reads."""
 
 Take: TypeAlias = Callable[[], Pending | None]
 """Takes a request back that is still pending."""
@@ -30,22 +30,25 @@ _import = threading.Lock()
 
 
 def is_small(request: protocol.Request) -> bool:
-    """Whether a request is a merge that may need no Spark, tests no contract, and reads few bytes of local files."""
-    if not isinstance(request, protocol.MergeRequest) or request.contract is not None or not request.inputs:
+    """Whether a request may need no Spark, tests no contract, and reads few bytes of local files."""
+    if isinstance(request, protocol.MergeRequest) and request.inputs and may_use_arrow(request):
+        paths = [path for source in request.inputs for path in source.paths]
+        paths += [part.path for part in request.history]
+        state = request.prev_state
+    elif isinstance(request, protocol.TransformRequest) and request.arrow_query and request.spark != "always":
+        paths = [path for source in request.query_inputs for path in source.data_paths]
+        state = None
+    else:
         return False
-    if not may_use_arrow(request):
-        return False
-    paths = [Path(path) for source in request.inputs for path in source.paths]
-    paths += [Path(part.path) for part in request.history]
     try:
-        paths += Path(request.prev_state.path).iterdir() if request.prev_state is not None else ()
-        return sum(path.stat().st_size for path in paths) <= SMALL
+        files = [*map(Path, paths), *(Path(state.path).iterdir() if state is not None else ())]
+        return request.contract is None and sum(path.stat().st_size for path in files) <= SMALL
     except OSError:  # an object, or a file that is missing: the engine has the message
         return False
 
 
 class OwnProcess:
-    """``threads`` merges run concurrently; others wait. ``heap`` is the heap that a JVM would have, which bounds the
+    """``threads`` requests run concurrently; others wait. ``heap`` is the heap that a JVM would have, which bounds the
     memory of a merge. ``with_spark`` answers a request of which a value turned out to need Spark.
 
     The code that pops a pending request settles it.
@@ -75,7 +78,9 @@ class OwnProcess:
         try:
             with _import:
                 engine = importlib.import_module("airflow_provider_odf.engine.request")
-                importlib.import_module("airflow_provider_odf.engine.merge")
+                is_merge = isinstance(request, protocol.MergeRequest)
+                operation = "merge" if is_merge else "transform.arrow_transform"
+                importlib.import_module(f"airflow_provider_odf.engine.{operation}")
             response = engine.answer(None, request, pending.reports.pass_on, self._heap)
         except NeedsSpark:
             self._with_spark(request, lambda: self._pending.pop(number, None))

@@ -18,7 +18,7 @@ _FOLDER = {
     "store": "Path or URI of the store, in place of the connection's.",
     "spark_conn_id": "Connection of type `spark` that the dataset's Spark applications are submitted to, "
     "or of type `spark_connect` whose server merges.",
-    "spark": "When a merge uses Spark: `needed` or `always`, in place of `[odf] spark`.",
+    "spark": "When a merge or a derivative uses Spark: `needed` or `always`, in place of `[odf] spark`.",
     "slice_records": "Maximum number of records in a slice, in place of `[odf] slice_records`.",
     "pool": "Airflow pool of the tasks.",
     "retries": "How often a task is tried again.",

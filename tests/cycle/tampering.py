@@ -49,7 +49,7 @@ MANIFESTS = {
     "expensive": derived(
         "expensive",
         "{datasetRef: prices, alias: p}",
-        "{kind: Sql, engine: spark, query: 'SELECT op, event_time, sku, price FROM p WHERE price > 10'}",
+        "{kind: Sql, engine: spark, query: 'SELECT event_time, sku, price FROM p WHERE price > 10'}",
     ),
 }
 SLICES = 16

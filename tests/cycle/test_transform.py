@@ -129,6 +129,43 @@ def test_a_run_reads_each_old_block_once(
 
 
 @pytest.mark.long
+def test_few_new_records_of_an_analyzed_query_need_no_spark(
+    cycle: Callable[..., Cycle], deliver: Callable[..., None], store: Store, engine: LocalRunner
+) -> None:
+    deliver(1, "1,ann,10", "2,bob,20")
+    run(cycle("totals", engine))
+    deliver(2, "3,ann,5", "4,cy,1")
+    with LocalRunner("local[2]") as runner:
+        assert str(run(cycle("totals", runner))) == "published 3 records (offsets 2..4): 1 added, 1 corrected"
+        assert runner.started == 0
+        deliver(3, "5,bob,1")
+        assert str(run(cycle("totals", runner, spark="always"))) == "published 2 records (offsets 5..6): 1 corrected"
+        assert runner.started == 1
+    assert totals(store) == [("ann", 15), ("bob", 21), ("cy", 1)]
+    replayed = replay_transforms(store, store.dataset("totals"), lambda request: engine.submit(request).result())
+    assert (replayed.transformations, replayed.records) == (3, 7)
+
+
+def test_a_kept_query_that_was_damaged_is_analyzed_again(
+    cycle: Callable[..., Cycle], deliver: Callable[..., None], store: Store, engine: LocalRunner
+) -> None:
+    deliver(1, "1,ann,10", "2,bob,20")
+    run(cycle("totals", engine))
+    kept = store.dataset("totals").storage
+    assert isinstance(kept, LocalStorage)
+    file = kept.root / "info" / "evaluation.json"
+    content = file.read_bytes()
+    for day, changed in enumerate((b"", content[:-9], content.replace(b"Sum", b"Max").replace(b"sum", b"max")), 2):
+        assert changed != content
+        file.write_bytes(changed)
+        deliver(day, f"1{day},ann,5")
+        with LocalRunner("local[2]") as runner:
+            assert str(run(cycle("totals", runner))).endswith(": 1 corrected")
+            assert runner.started == 1
+        assert file.read_bytes() == content
+    assert totals(store) == [("ann", 25), ("bob", 20)]
+
+
 def test_nothing_remains_of_a_run_whose_spark_is_killed(
     cycle: Callable[..., Cycle], deliver: Callable[..., None], store: Store, engine: LocalRunner
 ) -> None:
@@ -149,7 +186,7 @@ def test_nothing_remains_of_a_run_whose_spark_is_killed(
 
     intact = files()
     with LocalRunner("local[2]") as doomed:
-        outcome: Outcome = run(cycle("totals", doomed, progress=kill))
+        outcome: Outcome = run(cycle("totals", doomed, spark="always", progress=kill))
     assert len(killed) == 1
     assert isinstance(outcome.error, InternalError)
     assert files() == intact

@@ -145,6 +145,19 @@ def rows_of(context: SessionContext, paths: Sequence[str], schema: pa.Schema, ty
     return select(columns, " UNION ALL ".join(parts))
 
 
+def in_memory(context: SessionContext, query: Sql) -> Sql:
+    """Return a query for the rows of another one, which is computed once and held.
+
+    :raises NeedsSpark: DataFusion cannot compute it.
+    """
+    name = f"rows {len(context.catalog().schema().table_names())}"
+    try:
+        context.register_record_batches(quoted(name), [context.sql(query).collect()])
+    except Exception:
+        _leave_to_spark()
+    return select("*", quoted(name))
+
+
 def _register(context: SessionContext, name: str, path: str, schema: pa.Schema) -> None:
     try:
         # A path would be a glob.

@@ -22,7 +22,7 @@ from airflow_provider_odf.engine.contract.datafusion_scan import DataFusionScan
 from airflow_provider_odf.engine.contract.report import by_either, report
 from airflow_provider_odf.engine.contract.rows import Other, Rows
 from airflow_provider_odf.engine.contract.scan import SparkScan
-from airflow_provider_odf.engine.current_rows import current_rows, current_rows_by_key
+from airflow_provider_odf.engine.current_rows import current_rows, current_rows_by_key, rows_not_undone
 from airflow_provider_odf.engine.optional_spark import NeedsSpark, required
 from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.sql import select
@@ -39,6 +39,7 @@ from airflow_provider_odf.protocol import (
 )
 from airflow_provider_odf.records import files
 from airflow_provider_odf.records.schema import decode, readable
+from airflow_provider_odf.records.slice_file import ROW_GROUP
 
 Progress: TypeAlias = Callable[[str], None]
 
@@ -78,14 +79,16 @@ def why_spark(request: ContractTestRequest) -> str:
     """Return why Spark must test a contract, empty if it is tried without."""
     if request.spark == "always":
         return "spark = always"
-    if request.merge is None:
-        return "a derivative is computed by Spark"
+    if request.merge is None and sum(s.offset_interval.count for s in request.history) > ROW_GROUP:
+        return "the rows of a derivative are many"
     if not all(map(files.is_path, (s.path for s in request.history))):
         return "the data lie in an object store"
     schema = _spark_schema(request.schema)
     if schema is None:
         return "the columns are unknown, or Spark lacks a type of one"
-    return datafusion_form.why_spark(request.contract, schema, _key(request))
+    # Rows of a dataset without a key are told apart by all columns.
+    keys = _key(request) if request.merge is not None else tuple(schema.names)
+    return datafusion_form.why_spark(request.contract, schema, keys)
 
 
 def why_spark_after(merge: MergeRequest, contract: Contract) -> str:
@@ -108,13 +111,13 @@ def test_after(
         schema=schema,
         merge=step.merge if isinstance(step, MergeRequest) else None,
         as_of=step.system_time,
-        spark=step.spark if isinstance(step, MergeRequest) else None,
+        spark=step.spark,
     )
 
 
 def _rows_without_spark(request: ContractTestRequest, memory_limit: int) -> Rows:
     schema = _spark_schema(request.schema)
-    if (why := why_spark(request)) or request.merge is None or schema is None:
+    if (why := why_spark(request)) or schema is None:
         raise NeedsSpark(why)
     vocab, merge, offset = request.vocab, request.merge, quoted(request.vocab.offset_column)
     columns = readable(decode(request.schema))
@@ -122,7 +125,10 @@ def _rows_without_spark(request: ContractTestRequest, memory_limit: int) -> Rows
     context = datafusion_scan.context(memory_limit)
     every = datafusion_scan.rows_of(context, [s.path for s in request.history], columns, schema)
     tested, unique_by = every, frozenset[str]()
-    if merge.traits.has_current_rows:
+    if merge is None:
+        names = [name for name in columns.names if name not in vocab.columns[:3]]
+        every = tested = datafusion_scan.in_memory(context, rows_not_undone(every, names, vocab))
+    elif merge.traits.has_current_rows:
         every = tested = current_rows_by_key(every, merge.primary_key, vocab)
         unique_by = frozenset(c.lower() for c in merge.primary_key)
     elif request.new_from > 0:

@@ -82,7 +82,7 @@ def _is_passed(node: Node, changed: Collection[int]) -> bool:
 
 def _totals(root: Node, relations: Mapping[Node, Relation]) -> tuple[Node, Totals] | None:
     """Return the node below the aggregate that makes the result, and how its values add up; None if they do not."""
-    node, shown = _below_projections(root)
+    node, shown = below_projections(root)
     if node.kind not in ("Aggregate", "Distinct"):
         return None
     groups, functions = ({a.id for a in node.output}, {}) if node.kind == "Distinct" else _groups_and_functions(node)
@@ -99,7 +99,7 @@ def _totals(root: Node, relations: Mapping[Node, Relation]) -> tuple[Node, Total
     )
 
 
-def _below_projections(root: Node) -> tuple[Node, dict[str, int]]:
+def below_projections(root: Node) -> tuple[Node, dict[str, int]]:
     """Return the first node that computes something, and the ids of its columns by their names in the result."""
     node, shown = root, {a.name: a.id for a in root.output}
     while node.kind in ("Project", "Sort"):

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from airflow_provider_odf.engine import parquet_frame
 from airflow_provider_odf.engine.schema import quoted
-from airflow_provider_odf.engine.transform.inputs import COUNT, MAX_VALUES, STEPS, History, are_exact, matching
+from airflow_provider_odf.engine.transform.inputs import COUNT, STEPS, History, matching
 from airflow_provider_odf.engine.transform.result import Result
 from airflow_provider_odf.merge_strategies import APPEND, CORRECT_FROM, CORRECT_TO, PRESENT, RETRACT
 from airflow_provider_odf.protocol import HistorySlice
@@ -130,8 +131,8 @@ def _records_like(own: History, new: HistorySlice) -> DataFrame:
     time, *others = own.columns
     is_taken_back = ~pc.field(own.vocab.operation_type_column).isin(PRESENT)
     times = files.read_parquet(new.path, [time], is_taken_back)[0]
-    if len(times) <= MAX_VALUES:
-        exact = [name for name in others if are_exact(own.arrow.field(name).type)]
+    if len(times) <= parquet_frame.MAX_VALUES:
+        exact = [name for name in others if parquet_frame.are_exact(own.arrow.field(name).type)]
         rows = files.read_parquet(new.path, exact, is_taken_back)
         distinct = {time: times.unique(), **{name: rows[name].unique() for name in exact}}
         name, values = max(distinct.items(), key=lambda item: len(item[1]))

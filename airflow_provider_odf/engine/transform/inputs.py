@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.types as pt
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as T  # noqa: N812
@@ -39,12 +38,6 @@ STEPS = (
     f"named_struct('op', {CORRECT_TO}, 'row', `odf:new`, 'side', 1)) END"
 )
 """SQL of the records that turn the row ``odf:old`` into the row ``odf:new``. Null stands for no row."""
-
-MAX_VALUES = 200_000
-"""Maximum number of rows that are held in memory, such as values of a key."""
-
-_MAX_FOUND = 64 << 20
-"""Most bytes of records that `History.found` holds in memory."""
 
 
 @dataclass(frozen=True)
@@ -91,15 +84,17 @@ class History:
         """
         is_local = str(self.spark.sparkContext.master).startswith("local")
         paths = [s.path for s in self.slices]
-        if self.is_small or not is_local or len(values) > MAX_VALUES or not all(map(files.is_path, paths)):
+        if (
+            self.is_small
+            or not is_local
+            or len(values) > parquet_frame.MAX_VALUES
+            or not all(map(files.is_path, paths))
+        ):
             return None
-        schema, found, rows, size = self.arrow, list[pa.RecordBatch](), 0, 0
-        for path in paths:
-            for batch in parquet_frame.rows_with(path, schema, name, values.cast(schema.field(name).type)):
-                found.append(batch)
-                rows, size = rows + batch.num_rows, size + batch.nbytes
-                if rows > MAX_VALUES or size > _MAX_FOUND:
-                    return None
+        schema = self.arrow
+        found = parquet_frame.found(paths, schema, name, values.cast(schema.field(name).type))
+        if found is None:
+            return None
         types = self.types.toNullable()
         if not found:
             return spark_internals.empty_frame(self.spark, types)
@@ -126,13 +121,6 @@ class History:
         all records of a row says how often it is there: cheaper than `current`, where the records do not matter."""
         present = f"{quoted(self.vocab.operation_type_column)} IN {PRESENT}"
         return records.selectExpr(*map(quoted, self.columns), f"IF({present}, 1L, -1L) AS {quoted(COUNT)}")
-
-
-def are_exact(kind: pa.DataType) -> bool:
-    """Whether Arrow and Spark see the same values of a type as equal. Floating-point numbers have two zeros and several
-    NaNs."""
-    is_one = (pt.is_integer, pt.is_decimal, pt.is_date, pt.is_timestamp, pt.is_string, pt.is_boolean)
-    return any(is_kind(kind) for is_kind in is_one)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +156,7 @@ class Input:
             return None
         column, same = self.history.arrow.field(name), other.history.arrow.field(names[key_of_other])
         is_of_row = not self.history.key or name in self.history.key
-        if not is_of_row or column.type != same.type or not are_exact(same.type):
+        if not is_of_row or column.type != same.type or not parquet_frame.are_exact(same.type):
             return None
         return self.history.found(name, parquet_frame.values([s.path for s in other.new_slices], same))
 
@@ -271,8 +259,8 @@ def _with_keys(records: DataFrame, keys: DataFrame, names: Sequence[str]) -> Dat
 
 def in_memory(spark: SparkSession, rows: DataFrame) -> DataFrame:
     """Return rows that are used several times, computed once unless there are too many."""
-    values = rows.limit(MAX_VALUES + 1).toArrow()
-    if values.num_rows > MAX_VALUES:
+    values = rows.limit(parquet_frame.MAX_VALUES + 1).toArrow()
+    if values.num_rows > parquet_frame.MAX_VALUES:
         return rows
     return spark.createDataFrame(values, rows.schema).hint("broadcast")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
@@ -18,13 +18,14 @@ from airflow_provider_odf.engine.schema import quoted
 from airflow_provider_odf.engine.size_settings import Size
 from airflow_provider_odf.engine.strategies import strategy
 from airflow_provider_odf.engine.transform import difference, keyed, row_wise
-from airflow_provider_odf.engine.transform.analysis import Linear
+from airflow_provider_odf.engine.transform.analysis import Linear, PlanAnalysis
+from airflow_provider_odf.engine.transform.arrow_query import arrow_query
 from airflow_provider_odf.engine.transform.inputs import History, Input, history, of_request
 from airflow_provider_odf.engine.transform.query import Analysis, Query
 from airflow_provider_odf.engine.transform.result import Bound, Result, result
+from airflow_provider_odf.engine.transform.slice_plan import slice_plan
 from airflow_provider_odf.engine.transform.spark_query import SparkQuery
 from airflow_provider_odf.errors import InvalidQuery
-from airflow_provider_odf.instant import Instant
 from airflow_provider_odf.merge_strategies import PRESENT
 from airflow_provider_odf.protocol import (
     ContractReport,
@@ -41,11 +42,6 @@ from airflow_provider_odf.records.sorted_runs import grouped
 from airflow_provider_odf.wording import counted
 
 Progress: TypeAlias = Callable[[str], None]
-
-_WITHOUT_TIME = (
-    ". Each row needs an event time: filter such rows out in the query. A total without GROUP BY has a row over no "
-    "rows too: with HAVING count(*) > 0, this row leaves the result"
-)
 
 
 def execute(spark: SparkSession, request: TransformRequest, progress: Progress) -> TransformSuccess:
@@ -100,8 +96,8 @@ class _Transform:
         """Analyze the query and, with a directory for the slice, compute the records."""
         analyzed, frame = self._query.analyze()
         columns = self._columns(frame)
-        evaluation = analyzed.evaluation()
         schema = schemas.encode(columns.schema)
+        evaluation = replace(analyzed.evaluation(), arrow_query=self._arrow_query(analyzed, schema))
         changed_schema = schema if schema != self._request.schema else None
         if not self._request.new_data_path:
             return TransformSuccess(schema=changed_schema, evaluation=evaluation)
@@ -126,6 +122,13 @@ class _Transform:
             return result(frame, self._request)
         except InvalidQuery as e:
             raise InvalidQuery(f"transform: {e}") from e
+
+    def _arrow_query(self, analyzed: Analysis, schema: str) -> str | None:
+        """Return the query for requests that Arrow may answer, if there is one."""
+        reads_records = self._query.waits or self._query.reads_operations(analyzed.used)
+        if reads_records or not isinstance(analyzed, PlanAnalysis):
+            return None
+        return arrow_query(analyzed, self._request, schema)
 
     def _records(self, analyzed: Analysis, columns: Result) -> _Records | None:
         """Return the new records of the derivative, None if the query reads nothing that is new."""
@@ -259,17 +262,7 @@ class _Transform:
 
     def _write(self, records: _Records, columns: Result) -> NewSlice | None:
         request = self._request
-        plan = SlicePlan(
-            directory=request.new_data_path,
-            schema=columns.schema,
-            system_time=Instant.parse(request.system_time),
-            event_time=None,
-            next_offset=request.next_offset,
-            keys=(),
-            label=request.dataset_alias,
-            advice=_WITHOUT_TIME,
-            has_pairs=columns.operation is None,
-        )
+        plan = slice_plan(request, columns.schema, has_pairs=columns.operation is None)
         if self._is_small:
             ordered = records.frame.coalesce(1).sortWithinPartitions(*map(quoted, records.order))
             return write_file(iter([ordered.select(quoted(OP), *columns.spark_columns).toArrow()]), plan)

@@ -252,11 +252,17 @@ def of_dataset(r: random.Random, spark, folder: Path) -> bool:
     columns = _schema(r, POOLS)
     names = [*columns]
     own = History(folder, *columns.items())
-    strategy = r.choice([MergeStrategy("Append"), MergeStrategy("Snapshot", tuple(r.sample(names, r.choice([1, 2]))))])
-    ops = [0] if strategy.kind == "Append" else [0, 0, 1, 2, 3]
+    by_key = MergeStrategy("Snapshot", tuple(r.sample(names, r.choice([1, 2]))))
+    strategy = r.choice([MergeStrategy("Append"), by_key, None])
+    ops = [0] if strategy and strategy.kind == "Append" else [0, 0, 1, 2, 3]
+    rows: list[tuple[Any, ...]] = []
     for _ in range(r.choice([1, 3])):
-        own.add(*((r.choice(ops), *(_values(r, n, POOLS) for n in names)) for _ in range(r.choice([1, 2, 20]))))
-    contract = _contract(r, own.arrow, ("offset", *strategy.primary_key))
+        for _ in range(r.choice([1, 2, 20])):
+            is_again = rows and strategy is None and r.random() < 0.5
+            rows.append(r.choice(rows) if is_again else tuple(_values(r, n, POOLS) for n in names))
+        own.add(*((r.choice(ops), *row) for row in rows[own.end :]))
+    keys = ("offset", *strategy.primary_key) if strategy else tuple(own.arrow.names)
+    contract = _contract(r, own.arrow, keys)
     new_from = r.choice([0, own.slices[-1].offset_interval.start])
     schema = encode(own.arrow)
     request = ContractTestRequest("d", DatasetVocabulary(), contract, tuple(own.slices), new_from, schema, strategy)

@@ -50,6 +50,7 @@ class Derived:
     watermark: str | None = None
     evaluation: str = ""
     reason: str = ""
+    arrow_query: str | None = None
 
     @classmethod
     def of(cls, spark: SparkSession, work: Path, query: str, **inputs: Polled | Derived) -> Derived:
@@ -62,6 +63,7 @@ class Derived:
         success = transform.execute(self.spark.newSession(), self.request(), lambda _: None)
         assert success.evaluation is not None
         self.evaluation, self.reason = success.evaluation.kind, success.evaluation.reason
+        self.arrow_query = success.evaluation.arrow_query
         self.schema = success.schema or self.schema
         if success.slice is not None:
             self.history += (HistorySlice(success.slice.path, success.slice.offset_interval),)
@@ -84,6 +86,7 @@ class Derived:
             schema=self.schema,
             watermark=self.watermark,
             is_query_new=self.is_query_new,
+            arrow_query=self.arrow_query,
         )
 
     def _input(self, alias: str, of: Polled | Derived) -> TransformRequestInput:

@@ -107,7 +107,7 @@ def test_spark_reads_where_there_are_too_many(
     history = _history(spark, tmp_path, random.Random(1), has_all=True)
     values = pa.array([0], pa.int32())
     assert history.found("op", values) is not None
-    monkeypatch.setattr(inputs, "MAX_VALUES", 65)
+    monkeypatch.setattr(parquet_frame, "MAX_VALUES", 65)
     assert history.found("op", values) is None
 
 
@@ -140,7 +140,7 @@ def test_of_many_rows_that_are_taken_back_only_times_are_read(
     assert difference.missing_row(own, history.slices[2]) is not None
     assert read == ["event_time", "number", "small", "text", "day", "amount", "flag"]
     read.clear()
-    monkeypatch.setattr(difference, "MAX_VALUES", 24)
+    monkeypatch.setattr(parquet_frame, "MAX_VALUES", 24)
     assert difference.missing_row(own, history.slices[2]) is not None
     assert read == ["event_time"]
 
@@ -149,7 +149,7 @@ def test_of_many_rows_that_are_taken_back_only_times_are_read(
     ("kind", "is_exact"), [(pa.int32(), True), (pa.decimal128(5), True), (pa.float64(), False), (pa.binary(), False)]
 )
 def test_numbers_that_are_equal_and_differ_are_left_to_spark(kind: pa.DataType, is_exact: bool) -> None:
-    assert inputs.are_exact(kind) is is_exact
+    assert parquet_frame.are_exact(kind) is is_exact
 
 
 def test_a_struct_whose_field_has_the_path_of_a_column(tmp_path: Path) -> None:
