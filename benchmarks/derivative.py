@@ -116,10 +116,10 @@ class Derivative:
         self.own = self._run(steps).answer["own"]
         self._mark()
 
-    def new(self) -> Run:
-        """Compute what is new, without keeping it: twice in one JVM, of which the second one counts."""
+    def new(self, *, by_arrow: bool = False) -> Run:
+        """Compute what is new, without keeping it: twice in one process, of which the second one counts."""
         arguments = self._step()
-        return self._run([arguments, arguments], is_repeated=True)
+        return self._run([arguments, arguments], is_repeated=True, by_arrow=by_arrow)
 
     def anew(self) -> Run:
         """Plain Spark over all rows."""
@@ -127,9 +127,7 @@ class Derivative:
         target = self.directory / f"spark-{next(self._numbers)}"
         return peer("spark_query", query=self.query, inputs=inputs, target=target, heap=HEAP)
 
-    def _run(
-        self, steps: list[dict[str, list[int]]], *, own: list[list[Any]] | None = None, is_repeated: bool = False
-    ) -> Run:
+    def _run(self, steps: list[dict[str, list[int]]], *, is_repeated: bool = False, by_arrow: bool = False) -> Run:
         keys = {"planes": ["id"]}
         inputs = {alias: {"slices": s, "key": keys.get(alias)} for alias, s in self._slices().items()}
         target = str(self.directory / f"data-{next(self._numbers)}")
@@ -137,11 +135,12 @@ class Derivative:
             "odf_transform",
             query=self.query,
             inputs=inputs,
-            own=self.own if own is None else own,
+            own=self.own,
             steps=steps,
             target=target,
             heap=HEAP,
             is_repeated=is_repeated,
+            by_arrow=by_arrow,
         )
 
     def _step(self) -> dict[str, list[int]]:
@@ -176,11 +175,16 @@ def run(scale: Scale) -> list[Row]:
             of.grow(blocks - 1)
         files.read(size)
         for name, of in growing.items():
-            rows.append(_small(of, name, f"odf, {size:,} new{later}", anew, scale.reps))
+            subject = f"odf, {size:,} new{later}"
+            rows.append(_small(of, name, subject, anew, scale.reps))
+            if name == "groups":
+                rows.append(_small(of, name, f"{subject}, by Arrow", anew, scale.reps, by_arrow=True))
             of.grow(1)
     return rows
 
 
-def _small(of: Derivative, case: str, subject: str, anew: Mapping[str, list[Run]], reps: int) -> Row:
-    runs = [of.new() for _ in range(reps)]
+def _small(
+    of: Derivative, case: str, subject: str, anew: Mapping[str, list[Run]], reps: int, *, by_arrow: bool = False
+) -> Row:
+    runs = [of.new(by_arrow=by_arrow) for _ in range(reps)]
     return row(f"derivative, {case}", subject, runs, SPARK, anew[case], runs[0].answer["evaluation"])

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from airflow_provider_odf.engine import session
-from airflow_provider_odf.engine.transform import transform
+from airflow_provider_odf.engine.transform import arrow_transform, transform
 from airflow_provider_odf.protocol import (
     DatasetVocabulary,
     HistorySlice,
@@ -38,10 +39,13 @@ def main(
     target: str,
     heap: str = "1g",
     is_repeated: bool = False,
+    by_arrow: bool = False,
 ) -> None:
-    """Times are without the session's start. ``is_repeated`` steps do not build on each other."""
+    """Times are without the session's start. ``is_repeated`` steps do not build on each other. Of those ``by_arrow``,
+    Spark only computes the first one."""
     spark = session.create("benchmark", "local[*]", {"spark.driver.memory": heap})
     answer: dict[str, Any] = {}
+    arrow_query: str | None = None
     for step in steps:
         seen = {
             alias: {"slices": about["slices"][: step[alias][0]], "new_from": step[alias][1], "key": about["key"]}
@@ -49,11 +53,14 @@ def main(
         }
         request = _request(query, seen, own, target)
         clock = Clock()
-        with session.of_request(spark) as own_session:
-            success = transform.execute(own_session, request, lambda _: None)
+        if by_arrow and arrow_query is not None:
+            success = arrow_transform.execute(replace(request, arrow_query=arrow_query), lambda _: None)
+        else:
+            with session.of_request(spark) as own_session:
+                success = transform.execute(own_session, request, lambda _: None)
         answer = clock.answer()
-        assert success.evaluation is not None
-        answer["evaluation"] = success.evaluation.kind
+        answer["evaluation"] = success.evaluation.kind if success.evaluation is not None else "by Arrow"
+        arrow_query = success.evaluation.arrow_query if success.evaluation is not None else arrow_query
         if success.slice is not None:
             interval = success.slice.offset_interval
             answer["slice"] = [success.slice.path, interval.start, interval.end]
