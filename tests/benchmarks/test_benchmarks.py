@@ -89,6 +89,13 @@ def test_changes() -> None:
 
 
 @pytest.mark.benchmark
+def test_new_rows_of_a_derivative() -> None:
+    rows = {r["subject"]: r for r in run("small_derivative")}
+    assert (rows["odf run"]["jvms"], rows["odf run, always on Spark"]["jvms"]) == (0, 1)
+    assert rows["odf run"]["to"] == "odf run, always on Spark"
+
+
+@pytest.mark.benchmark
 def test_large_inputs_and_many_files() -> None:
     rows = {r["subject"]: r for r in run("large", "many_files", "--sources", "20")}
     assert rows["odf run, 20 files, ByEventTime"]["jvms"] == 0
