@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from airflow_provider_odf.chain import record_rows, slices
 from airflow_provider_odf.engine.current_rows import current_rows
 from airflow_provider_odf.engine.schema import quoted
+from airflow_provider_odf.engine.spark_version import from_arrow_schema
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.records.schema import readable
 
@@ -42,7 +42,7 @@ def spark_schema(name: object, schema: pa.Schema | None) -> StructType:
         )
     try:
         fields = [pa.field(f.name, f.type, f.nullable) for f in readable(schema)]
-        return from_arrow_schema(pa.schema(fields), prefer_timestamp_ntz=True)
+        return from_arrow_schema(pa.schema(fields))
     except Exception as e:  # errors of pyspark about types have no common class
         raise InvalidInput(f"dataset {name}: Spark cannot read a column: {e}; read it as Arrow") from e
 

@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from pyspark.sql import datasource as d
 from pyspark.sql.datasource import InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from airflow_provider_odf.chain import record_rows
 from airflow_provider_odf.chain.slices import OffsetRange
 from airflow_provider_odf.chain.slices import scan as scan_slice
+from airflow_provider_odf.engine.spark_version import to_arrow_schema
 from airflow_provider_odf.errors import InvalidInput
 from airflow_provider_odf.manifest.model import DataSlice
 from airflow_provider_odf.reading.scan import HistoryScan, Scan
@@ -68,7 +68,7 @@ def without_slices(scan: Scan) -> Scan:
 
 def read_slice(scan: Scan, schema: StructType, partition: SlicePartition) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a scan in one slice, in the types that Spark expects."""
-    part, types = partition.data_slice, to_arrow_schema(schema, timezone="UTC")
+    part, types = partition.data_slice, to_arrow_schema(schema)
     names, stored = scan.schema.names, scan.state.row_schema()
     if isinstance(scan, HistoryScan):
         batches = scan_slice(scan.dataset, part, stored, names, scan.condition, partition.offsets)

@@ -11,10 +11,10 @@ from pyspark import cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import datasource as d
 from pyspark.sql.datasource import InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructType
 
 from airflow_provider_odf import open_store
+from airflow_provider_odf.engine.spark_version import to_arrow_schema
 from airflow_provider_odf.errors import ChainCorrupted, InvalidInput, OdfError
 from airflow_provider_odf.manifest import model
 from airflow_provider_odf.spark import OdfDataSource
@@ -59,7 +59,7 @@ def read(at, filters=(), schema=None, **options):
     parts = reader.partitions()
     worker, parts = cloudpickle.loads(cloudpickle.dumps((reader, parts)))
     batches = [batch for part in parts for batch in worker.read(part)]
-    assert all(batch.schema == to_arrow_schema(schema, timezone="UTC") for batch in batches)
+    assert all(batch.schema == to_arrow_schema(schema) for batch in batches)
     return short_rows(row for batch in batches for row in batch.to_pylist()), len(parts)
 
 
