@@ -21,7 +21,9 @@ def current_rows(
     """Return the records that are current rows: the newest one of each key, if it is not taken back. Without ``keys``,
     rows are equal if all ``columns`` are."""
     if not keys:
-        return _rows_not_undone(records, columns, vocab)
+        counts, is_alive = _counts_of_rows(columns, vocab)
+        alive = records.selectExpr("*", *counts).where(is_alive)
+        return alive.drop(_AGE.strip("`"), _ALIVE.strip("`"))
     key, offset = ", ".join(map(quoted, keys)), quoted(vocab.offset_column)
     ranked = records.selectExpr("*", f"row_number() OVER (PARTITION BY {key} ORDER BY {offset} DESC) AS {_AGE}")
     newest = ranked.where(f"{_AGE} = 1").drop(_AGE.strip("`"))
@@ -41,12 +43,6 @@ def rows_not_undone(records: Sql, columns: Sequence[str], vocab: DatasetVocabula
     """Return the query for the current rows of a dataset without a key, from a query for its records."""
     counts, is_alive = _counts_of_rows(columns, vocab)
     return select("*", select(["*", *counts], records), f"WHERE {is_alive}")
-
-
-def _rows_not_undone(records: DataFrame, columns: Sequence[str], vocab: DatasetVocabulary) -> DataFrame:
-    counts, is_alive = _counts_of_rows(columns, vocab)
-    alive = records.selectExpr("*", *counts).where(is_alive)
-    return alive.drop(_AGE.strip("`"), _ALIVE.strip("`"))
 
 
 def _counts_of_rows(columns: Sequence[str], vocab: DatasetVocabulary) -> tuple[list[Sql], Sql]:

@@ -31,9 +31,6 @@ from airflow_provider_odf.merge_strategies import OperationColumn
 from airflow_provider_odf.records import schema as schemas
 from airflow_provider_odf.version import __version__
 
-_FUNCTIONS: Mapping[str, str] = {"Count": "sum", "Sum": "sum", "Min": "min", "Max": "max"}
-"""Class of an aggregate function -> the function that adds up its values, those of ``Count`` being 0 and 1."""
-
 _MOST_PARTS = 500
 """Maximum number of expressions, since a column is computed again for each use of it in others."""
 
@@ -112,7 +109,8 @@ def _query(analyzed: PlanAnalysis, request: protocol.TransformRequest, schema: s
     conditions, shown, functions = _row_wise(analyzed) if analyzed.is_row_wise else _totals(analyzed)
     named = {name.lower(): expression for name, expression in shown.items()}
     by_name = {name: named[name.lower()] for name in columns.names}
-    spelled = {name: functions[name.lower()] for name in columns.names if name.lower() in functions}
+    adding = {name.lower(): function for name, function in functions.items()}
+    spelled = {name: adding[name.lower()] for name in columns.names if name.lower() in adding}
     query = ArrowQuery(_digest(request, schema), tuple(conditions), by_name, None if analyzed.is_row_wise else spelled)
     _check_parts(query, request.transform)
     _check(query, source.vocab, columns, rows)
@@ -158,48 +156,33 @@ def _is_exact(kind: pa.DataType) -> bool:
     return kind in arrow_functions.TYPES or pt.is_decimal128(kind)
 
 
-def _row_wise(analyzed: PlanAnalysis) -> tuple[list[Expression], dict[str, Expression], dict[str, str]]:
+def _row_wise(analyzed: PlanAnalysis) -> tuple[list[Expression], dict[str, Expression], Mapping[str, str]]:
     known, conditions = _rows(analyzed.root)
     return conditions, {a.name: known[a.id] for a in analyzed.root.output if a.id in known}, {}
 
 
-def _totals(analyzed: PlanAnalysis) -> tuple[list[Expression], dict[str, Expression], dict[str, str]]:
+def _totals(analyzed: PlanAnalysis) -> tuple[list[Expression], dict[str, Expression], Mapping[str, str]]:
     linear = analyzed.linear([0])
-    if linear is None or linear.totals is None:
-        raise NotInArrow
     aggregate, shown = below_projections(analyzed.root)
-    if aggregate.kind != "Aggregate":
+    if linear is None or linear.totals is None or aggregate.kind != "Aggregate":
         raise NotInArrow
     known, conditions = _rows(aggregate.children[0])
-    values, functions = dict[int, Expression](), dict[int, str]()
-    for item, output in zip(aggregate.expressions("aggregateExpressions"), aggregate.output, strict=True):
-        value = computed(item)
-        if class_name(value) == "AggregateExpression":
-            functions[output.id], value = _function(value)
-            is_count = class_name(value) == "Count"
-            values[output.id] = (_counted if is_count else _expression)(value["below"][0], known)
-        else:
-            values[output.id] = _expression(value, known)
-    names = {name: id_ for name, id_ in shown.items() if id_ in values}
-    return (
-        conditions,
-        {name: values[id_] for name, id_ in names.items()},
-        {name.lower(): functions[id_] for name, id_ in names.items() if id_ in functions},
-    )
+    items = zip(aggregate.expressions("aggregateExpressions"), aggregate.output, strict=True)
+    values = {output.id: _added(computed(item), known) for item, output in items}
+    return conditions, {name: values[id_] for name, id_ in shown.items()}, linear.totals.functions
 
 
-def _function(call: PlanExpression) -> tuple[str, PlanExpression]:
-    """Return the function that adds up the values of a call, and the function that is called."""
-    function, *conditions = call["below"]
-    name = class_name(function)
-    if conditions or call["isDistinct"] or name not in _FUNCTIONS or len(function["below"]) != 1:
+def _added(value: PlanExpression, known: Mapping[int, Expression]) -> Expression:
+    """Return the values that a column of an aggregate adds up, those of a count being 0 and 1, or the values of a
+    group."""
+    if class_name(value) != "AggregateExpression":
+        return _expression(value, known)
+    function, *conditions = value["below"]
+    if conditions or value["isDistinct"] or class_name(function) not in ("Count", "Sum", "Min", "Max"):
         raise NotInArrow
-    return _FUNCTIONS[name], function
-
-
-def _counted(value: PlanExpression, known: Mapping[int, Expression]) -> Expression:
+    (argument,) = (_expression(part, known) for part in function["below"])
     one, none = ([LITERAL, "long", number] for number in "10")
-    return ["If", ["IsNull", _expression(value, known)], none, one]
+    return ["If", ["IsNull", argument], none, one] if class_name(function) == "Count" else argument
 
 
 def _rows(node: Node) -> tuple[dict[int, Expression], list[Expression]]:

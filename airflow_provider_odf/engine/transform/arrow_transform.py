@@ -106,7 +106,7 @@ class _Transform:
         if self._query.functions is None:
             records = self._row_wise(rows)
         elif pc.all(pc.equal(rows.column(self._op), APPEND), min_count=0).as_py():
-            records = self._totals(self._values(self._chosen(rows)))
+            records = self._totals(self._values(rows.filter(self._is_chosen(rows))))
         else:
             raise NeedsSpark("records take back earlier ones")
         if records.num_rows > ROW_GROUP or records.nbytes > ROW_GROUP_BYTES:
@@ -119,9 +119,6 @@ class _Transform:
         types = pa.schema([f for f in self._input if f.name in read or f.name == self._op])
         found = (batch for s in new_slices(self._request) for batch in parquet_frame.rows(s.path, types))
         return _whole(pa.Table.from_batches(found, types))
-
-    def _chosen(self, rows: pa.RecordBatch, is_chosen: pa.Array | None = None) -> pa.RecordBatch:
-        return rows.filter(self._is_chosen(rows) if is_chosen is None else is_chosen)
 
     def _is_chosen(self, rows: pa.RecordBatch) -> pa.Array:
         values = (arrow_functions.column(condition, rows) for condition in self._query.conditions)
@@ -136,8 +133,9 @@ class _Transform:
     def _row_wise(self, rows: pa.RecordBatch) -> pa.Table:
         """Return the records of a query of which each row comes from one record."""
         is_chosen, operations = self._is_chosen(rows), rows.column(self._op).cast(pa.int32())
+        values = self._values(rows.filter(is_chosen))
         if pc.all(pc.equal(operations, APPEND), min_count=0).as_py():
-            return self._records(operations.filter(is_chosen), self._values(self._chosen(rows, is_chosen)))
+            return self._records(operations.filter(is_chosen), values)
         # A correction of which one side is chosen becomes a retraction or an added row.
         begins = pc.equal(operations, CORRECT_FROM)
         ends = pc.equal(operations, CORRECT_TO)
@@ -146,7 +144,7 @@ class _Transform:
         retract, append = (pa.scalar(code, pa.int32()) for code in (RETRACT, APPEND))
         operations = pc.if_else(pc.and_(begins, pc.invert(_next(is_chosen))), retract, operations)
         operations = pc.if_else(pc.and_(ends, pc.invert(_previous(is_chosen))), append, operations)
-        records = self._records(operations.filter(is_chosen), self._values(self._chosen(rows, is_chosen)))
+        records = self._records(operations.filter(is_chosen), values)
         changed = records.filter(pc.invert(_are_undone(records, self._names)))
         if not self._can_take_back(changed):
             raise NeedsSpark("a record takes back a row that is not there")
@@ -220,13 +218,12 @@ class _Transform:
         """Return the derivative's records that have values of these rows in one of some columns, in that which tells
         most of the rows apart."""
         exact = [name for name in names if parquet_frame.are_exact(self._columns.field(name).type)]
-        op = self._request.vocab.operation_type_column
-        types = pa.schema([pa.field(op, pa.int32()), *self._columns_of_data])
+        types = self._with_operation.set(0, pa.field(self._request.vocab.operation_type_column, pa.int32()))
         if not exact:
             raise NeedsSpark("no column finds the present rows")
-        name = max(exact, key=lambda name: pc.count_distinct(rows[name], mode="all").as_py())
-        values = keys.whole(rows[name].cast(types.field(name).type)).unique()
-        found = parquet_frame.found((s.path for s in self._request.history), types, name, values)
+        name, values = max(((name, rows[name].unique()) for name in exact), key=lambda item: len(item[1]))
+        paths = (s.path for s in self._request.history)
+        found = parquet_frame.found(paths, types, name, values.cast(types.field(name).type))
         if found is None:
             raise NeedsSpark("the present rows are too many")
         return pa.Table.from_batches(found, types).rename_columns(self._with_operation.names)

@@ -166,6 +166,16 @@ def test_spark_answers_where_the_kept_query_may_not(spark: SparkSession, tmp_pat
     assert step_by_both(named)
 
 
+def of_one_row(spark: SparkSession, work: Path, query: str) -> tuple[Polled, Derived]:
+    """Return an input ``rows`` with one row, and its derivative after the first step."""
+    columns = "event_time TIMESTAMP; v BIGINT; f DOUBLE; s STRING"
+    rows = Polled(spark, work / "rows", columns, MergeStrategy("Append"))
+    derived = Derived.of(spark, work / "derived", query, rows=rows)
+    rows.poll([{"event_time": "2024-04-01T00:00:00Z", "v": 0, "f": 1.5, "s": "a"}])
+    derived.step()
+    return rows, derived
+
+
 @pytest.mark.parametrize(
     "expression",
     [
@@ -187,11 +197,8 @@ def test_spark_answers_where_the_kept_query_may_not(spark: SparkSession, tmp_pat
 def test_what_arrow_does_not_compute_is_spark_s(spark: SparkSession, tmp_path: Path, expression: str) -> None:
     from airflow_provider_odf.engine.optional_spark import NeedsSpark
 
-    rows = Polled(spark, tmp_path / "r", "event_time TIMESTAMP; v BIGINT; f DOUBLE; s STRING", MergeStrategy("Append"))
     query = f"SELECT event_time, v, IF(v > 0, {expression}, NULL) AS x FROM rows"
-    derived = Derived.of(spark, tmp_path / "d", query, rows=rows)
-    rows.poll([{"event_time": "2024-04-01T00:00:00Z", "v": 0, "f": 1.5, "s": "a"}])
-    derived.step()
+    rows, derived = of_one_row(spark, tmp_path, query)
     rows.poll([{"event_time": "2024-04-02T00:00:00Z", "v": 2, "f": 1e300, "s": "b%"}])
     with pytest.raises(NeedsSpark):
         by_arrow(derived.request())
@@ -223,11 +230,8 @@ def test_a_sum_that_overflows_in_some_order_is_spark_s(spark: SparkSession, tmp_
 
 @pytest.mark.parametrize("function", ["avg(f)", "sum(f)", "count(DISTINCT v)", "max(f)", "max_by(s, struct(v, f, s))"])
 def test_totals_that_do_not_add_up_are_spark_s(spark: SparkSession, tmp_path: Path, function: str) -> None:
-    rows = Polled(spark, tmp_path / "r", "event_time TIMESTAMP; v BIGINT; f DOUBLE; s STRING", MergeStrategy("Append"))
     query = f"SELECT max(event_time) AS event_time, s, {function} AS x FROM rows GROUP BY s"
-    derived = Derived.of(spark, tmp_path / "d", query, rows=rows)
-    rows.poll([{"event_time": "2024-04-01T00:00:00Z", "v": 1, "f": 1.5, "s": "a"}])
-    derived.step()
+    _, derived = of_one_row(spark, tmp_path, query)
     assert derived.arrow_query is None
 
 
